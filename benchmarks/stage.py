@@ -124,7 +124,7 @@ def _config(models: WireServer, *, events: bool) -> dict[str, Any]:
         for name, api in APIS.items()
     }
     agents = [{"id": "main"}, *({"id": name, "model": f"{name}/m"} for name in APIS)]
-    defaults = {"model": "offline/script", "subagents": {"maxChildrenPerAgent": 32}}
+    defaults = {"model": "offline/script", "subagents": {"maxChildrenPerAgent": 20}}
     return {
         "messages": {"queue": {"mode": "followup", "cap": 1_000}},
         "models": {"providers": providers},

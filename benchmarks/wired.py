@@ -15,7 +15,7 @@ import psutil
 
 from benchmarks.raw import noop
 from benchmarks.stage import APIS, Stage
-from benchmarks.trees import announced, spawned_at
+from benchmarks.trees import fan_seconds, parents
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
 from tests.support.wire import Called, Recorded, Reply
@@ -148,7 +148,7 @@ def _busy(stage: Stage, api: str, name: str, sessions: int, messages: int) -> fl
 
 
 def wired_fan_out(stage: Stage, *, rounds: int = 3) -> Figures:
-    """(j) from the first spawn until the parent reads the announce; one-second children, a slot for each."""
+    """(j) from the first spawn until each parent reads its announce; one-second children, a slot for each."""
     figures: Figures = {}
     stage.models.answer = _parent_and_children
     with stage.worker(lane="subagent", concurrency=32), stage.worker(lane="service"), stage.worker():
@@ -162,10 +162,11 @@ def wired_fan_out(stage: Stage, *, rounds: int = 3) -> Figures:
 
 
 def _fan(stage: Stage, api: str, name: str, children: int) -> float:
-    sent = stage.send(name, f"spawn {children} children", agent=api)
-    read_at = announced(stage, sent)
+    counts = enumerate(parents(children))
+    fan = [stage.send(f"{name}-{at}", f"spawn {count} children", agent=api) for at, count in counts]
+    seconds = fan_seconds(stage, fan)
     stage.models.requests.clear()
-    return (read_at - spawned_at(stage, sent)) / PER_MILLI
+    return seconds
 
 
 def _parent_and_children(request: Recorded) -> Reply:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import mimetypes
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingress.errors import HttpError
 from openclaw_workers.config.model_names import find_model
-from openclaw_workers.config.resolve import resolve_agent_id, workspace_dir
+from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.domain.file_names import safe_file_name
-from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
+from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.pairing import parse_subject
-from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.engine.intake.accept import (
     Answered,
@@ -30,7 +27,6 @@ from openclaw_workers.engine.intake.accept import (
     Rejected,
     message_id_for,
 )
-from openclaw_workers.engine.intake.attachments import attach
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 from openclaw_workers.errors import BadInput, NotFound
@@ -39,14 +35,6 @@ from openclaw_workers.views.answers import rejection
 if TYPE_CHECKING:
     from ingress.auth.principal import Principal
     from ingress.context import IngressContext
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file that came with a message."""
-
-    name: str
-    content: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +52,9 @@ class Order:
     context_tokens: int | None = None
     run_timeout_seconds: int | None = None
     mode: QueueMode | None = None
-    files: Sequence[File] = ()
+    files: Sequence[SentFile] = ()
     attachments: Sequence[Attachment] = ()
-    """Files that are in the agent's workspace already."""
+    """Files of an earlier message, which are stored or written already."""
 
 
 async def accept(context: IngressContext, principal: Principal, order: Order) -> Queued | Answered:
@@ -83,7 +71,11 @@ async def accept(context: IngressContext, principal: Principal, order: Order) ->
         prepared = _prepared(context, principal, order)
     if isinstance(prepared, PreparedCommand):
         return await context.call(context.intake.execute, prepared)
-    accepted, wake = context.intake.finish(prepared, await context.scripts.run(prepared.call))
+    reply = await context.scripts.run(prepared.call)
+    if order.files:
+        accepted, wake = await context.call(context.intake.finish, prepared, reply)
+    else:
+        accepted, wake = context.intake.finish(prepared, reply)
     if wake is not None:
         await context.call(context.waker.turn, prepared.message.session_key, wake)
     if isinstance(accepted, Rejected):
@@ -115,7 +107,8 @@ def _prepared(context: IngressContext, principal: Principal, order: Order) -> Pr
         context_tokens=order.context_tokens,
         timeout_seconds=order.run_timeout_seconds,
         mode=order.mode,
-        attachments=[*order.attachments, *_stored(context, order, message_id)],
+        files=order.files,
+        attachments=order.attachments,
     )
 
 
@@ -173,7 +166,7 @@ def _origin(principal: Principal, wanted: str, agent_id: str) -> Origin:
     )
 
 
-def decoded(name: str, data: str, media_type: str = "") -> File:
+def decoded(name: str, data: str, media_type: str = "") -> SentFile:
     """A file given as base64. A name without an extension gets that of the media type.
 
     Raises:
@@ -185,22 +178,4 @@ def decoded(name: str, data: str, media_type: str = "") -> File:
         raise BadInput(f"attachment {name!r} is not base64") from error
     if "." not in name and media_type:
         name += mimetypes.guess_extension(media_type) or ""
-    return File(name, content)
-
-
-def _stored(context: IngressContext, order: Order, message: MessageId) -> list[Attachment]:
-    """Copy files into the workspace of the agent, where its tools and any worker find them."""
-    if not order.files:
-        return []
-    own = context.stores.reader.row(order.session).get("spawnedWorkspaceDir")  # a sub-agent may have its own
-    workspace = Path(own) if own else workspace_dir(context.settings, agent_of(order.session), context.state_dir)
-    with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for number, file in enumerate(order.files):
-            (Path(folder) / str(number)).mkdir()
-            paths.append(Path(folder) / str(number) / safe_file_name(Path(file.name).name))
-            try:
-                paths[-1].write_bytes(file.content)
-            except OSError as error:
-                raise BadInput(f"attachment {file.name!r} cannot be stored: {error.strerror}") from error
-        return attach(paths, workspace, message)
+    return SentFile(name, content)

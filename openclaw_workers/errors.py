@@ -29,6 +29,7 @@ An error can carry a `hint`: the next command to type or setting to change.
 from __future__ import annotations
 
 from enum import StrEnum
+from http import HTTPStatus
 
 from openclaw_workers.domain.encoding import replace_surrogates
 
@@ -155,8 +156,33 @@ class FailureReason(StrEnum):
     MODEL_NOT_FOUND = "model_not_found"
     SESSION_EXPIRED = "session_expired"
     UNKNOWN = "unknown"
+    PRICE_UNKNOWN = "price_unknown"  # it is not called, because a budget in dollars could not limit it
     CONTEXT_OVERFLOW = "context_overflow"
     CUT = "cut"
+
+
+_LATE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT)
+CONNECTION_FAILURES = {
+    "connection_refused": "connection refused",
+    "host_not_found": "host not found",
+    "connection_failed": "no connection",
+}
+"""Our codes for calls that did not reach their server, and what people read."""
+
+
+def describe_failure(reason: str, status: int | None = None, code: str | None = None) -> str:
+    """What happened, for people. The reason only says what follows: `timeout` also holds for refused connections, hosts
+    that are not found, and errors of the server."""
+    if code in CONNECTION_FAILURES:
+        return CONNECTION_FAILURES[code]
+    if reason not in (FailureReason.TIMEOUT, FailureReason.UNKNOWN) or status in (None, *_LATE):
+        return str(reason)
+    return f"HTTP {status}"
+
+
+def describe_cooldown(reason: str) -> str:
+    """Why a key is in cooldown, for people: what happened in detail is not known any more."""
+    return "unavailable" if reason == FailureReason.TIMEOUT else str(reason)
 
 
 class ProviderError(OpenClawError):
@@ -183,6 +209,11 @@ class ProviderError(OpenClawError):
         self.request_id = request_id
         self.will_differ = False
         """The next request to this model will differ and may succeed: it asks for less or sends more context."""
+
+    @property
+    def description(self) -> str:
+        """What happened, in a few words for people."""
+        return describe_failure(self.reason, self.status, self.code)
 
 
 class ToolError(OpenClawError):

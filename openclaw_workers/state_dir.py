@@ -8,14 +8,13 @@ import shlex
 import socket
 import tempfile
 import time
-import uuid
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_workers.errors import BadInput, ConflictError, NotFound
+from openclaw_workers.place_id import make_place
 
 if TYPE_CHECKING:
     from openclaw_workers.config.host import Host
@@ -31,18 +30,7 @@ def state_dir_id(state_dir: Path) -> str:
     It lies in the directory: containers that share one have different host names, and each gets a new name when it is
     made again.
     """
-    path = state_dir / ID_FILE
-    if not path.exists():
-        state_dir.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=state_dir, prefix=f".{ID_FILE}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(uuid.uuid4().hex)
-            file.flush()
-            os.fsync(handle)
-        with suppress(FileExistsError):  # somebody else was faster
-            os.link(temporary, path)
-        os.unlink(temporary)
-    return path.read_text(encoding="utf-8").strip()
+    return make_place(state_dir, ID_FILE)
 
 
 def state_dir_shown(state_dir: Path) -> str:

@@ -3,10 +3,8 @@ outbox, so that it is sent once."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import structlog
 
@@ -15,12 +13,10 @@ from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.inbound import Inbound
 from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
-from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.domain.transcript import Attachment
+from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
 from openclaw_workers.engine.access.message_text import text_for_model
 from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected, message_id_for
-from openclaw_workers.engine.intake.attachments import attach
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.outbox import Outbox
 
@@ -28,16 +24,10 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFile:
-    name: str
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class LoadedMedia:
     """The files of a message, once its sender is known to be heard."""
 
-    files: tuple[LoadedFile, ...] = ()
+    files: tuple[SentFile, ...] = ()
     words: tuple[str, ...] = ()
     """Added to the text: transcripts of recordings, and the names of files that could not be loaded."""
     notice: str = ""
@@ -76,14 +66,11 @@ class InboundDoor:
         gate: AccessGate,
         intake: Intake,
         outbox: Outbox,
-        workspace_of: Callable[[str], Path],
         call: Call,
     ) -> None:
-        """`workspace_of`: the workspace of an agent, where the files of its messages are kept."""
         self._gate = gate
         self._intake = intake
         self._outbox = outbox
-        self._workspace_of = workspace_of
         self._call = call
 
     async def accept(
@@ -143,20 +130,8 @@ class InboundDoor:
             row=admitted.row,
             message_id=message_id,
             reply_to=inbound.message_id if inbound.is_group else "",
-            attachments=self._attach(media.files, agent_of(admitted.session), message_id),
+            files=media.files,
         )
-
-    def _attach(self, files: Sequence[LoadedFile], agent_id: str, message_id: MessageId) -> list[Attachment]:
-        if not files:
-            return []
-        with TemporaryDirectory(prefix="ocw-inbound-") as folder:
-            paths = []
-            for index, file in enumerate(files):
-                path = Path(folder, str(index), safe_file_name(file.name))
-                path.parent.mkdir()
-                path.write_bytes(file.content)
-                paths.append(path)
-            return attach(paths, self._workspace_of(agent_id), message_id)
 
     def _tell(self, inbound: Inbound, about: str, text: str, kind: OutgoingKind) -> None:
         """Answer without a turn. The id is that of the cause, so a repeat is not sent twice."""

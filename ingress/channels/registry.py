@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
 from ingress.channels.adapter_context import AdapterContext
 from ingress.channels.inbound import InboundDoor
-from openclaw_workers.config.resolve import resolve_agent, workspace_dir
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
@@ -94,10 +92,6 @@ def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]
 def build_door(context: IngressContext) -> InboundDoor:
     stores, loaded = context.stores, context.loaded
 
-    def workspace_of(agent_id: str) -> Path:
-        own = resolve_agent(loaded.settings, agent_id).workspace
-        return own or workspace_dir(loaded.settings, agent_id, loaded.state_dir)
-
     gate = AccessGate(
         settings=loaded.settings,
         pairings=stores.pairings,
@@ -105,9 +99,7 @@ def build_door(context: IngressContext) -> InboundDoor:
         sessions=stores.sessions,
         reader=stores.reader,
     )
-    return InboundDoor(
-        gate=gate, intake=context.intake, outbox=stores.outbox, workspace_of=workspace_of, call=context.call
-    )
+    return InboundDoor(gate=gate, intake=context.intake, outbox=stores.outbox, call=context.call)
 
 
 def may_send(context: IngressContext, session: SessionKey, route: Route) -> bool:

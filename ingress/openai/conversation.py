@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ingress.openai.errors import ApiError
 from ingress.openai.requests import TOOLS_REFUSED, ChatMessage
+from openclaw_workers.domain.sent_files import SentFile
 
 MOST_TEXT_BYTES = 4_000_000
 """Of the earlier messages of a stateless request together."""
@@ -18,14 +19,6 @@ BEGINNING = "(the conversation begins here)"
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.ASCII)
 _ENDINGS = {"image/jpeg": "jpg", "image/svg+xml": "svg", "text/plain": "txt"}
-
-
-@dataclass(frozen=True, slots=True)
-class SentFile:
-    """A picture or file that came inside a message."""
-
-    name: str
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)

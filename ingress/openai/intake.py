@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from ingress.auth.principal import Principal
 from ingress.errors import HttpError
-from ingress.openai.conversation import Conversation, Said, SentFile, newest_only, with_history
+from ingress.openai.conversation import Conversation, Said, newest_only, with_history
 from ingress.openai.errors import ApiError
 from ingress.openai.front_ends import is_own_request
 from ingress.openai.requests import ChatRequest
 from ingress.openai.sessions import CHANNEL, agent_for, own_session, session_named
-from openclaw_workers.config.resolve import workspace_dir
-from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.domain.session_key import agent_of, chat_type
+from openclaw_workers.domain.sent_files import SentFile, check_files
+from openclaw_workers.domain.session_key import chat_type
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
@@ -31,8 +28,8 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
+from openclaw_workers.engine.attachments import INBOX_FOLDER, attach
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected, message_id_for
-from openclaw_workers.engine.intake.attachments import attach
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
@@ -144,13 +141,10 @@ def _entry(context: IngressContext, session: SessionKey, said: Said) -> Transcri
 
 
 def _attached(context: IngressContext, session: SessionKey, files: Sequence[SentFile]) -> list[Attachment]:
-    """Files in the agent's workspace, under a name made of their content: a client sends them again each time."""
-    workspace = workspace_dir(context.settings, agent_of(session), context.state_dir)
+    """Files for the agent's workspace, under a name made of their content: a client sends them again each time."""
+    check_files(files)
     found = []
     for file in files:
-        with TemporaryDirectory() as folder:
-            path = Path(folder, safe_file_name(file.name))
-            path.write_bytes(file.data)
-            name = MessageId(f"{CHANNEL}-{sha256(file.data).hexdigest()[:24]}")
-            found += attach([path], workspace, name)
+        folder = f"{INBOX_FOLDER}/{CHANNEL}-{sha256(file.content).hexdigest()[:24]}"
+        found += attach([file], folder, owner=session, store=context.stores.uploads.store)
     return found

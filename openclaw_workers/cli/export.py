@@ -1,4 +1,4 @@
-"""Sessions as files in OpenClaw's layout."""
+"""Sessions as files that OpenClaw reads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw_workers.cli.backend.protocol import Backend
-from openclaw_workers.cli.export_target import check_transcripts, earlier_index, transcript_path
+from openclaw_workers.cli.export_target import check_is_no_state_dir, check_transcripts, earlier_index, transcript_path
 from openclaw_workers.domain.session_row import SessionEntry
-from openclaw_workers.engine.archives.transcript_files import write_index, write_transcript
+from openclaw_workers.domain.transcript import load_entry
+from openclaw_workers.engine.archives.openclaw_entries import FORMAT_VERSION, exported_lines
+from openclaw_workers.engine.archives.transcript_files import header_line, write_index, write_transcript
 from openclaw_workers.errors import BadInput
 
 
@@ -31,6 +33,7 @@ def export_sessions(backend: Backend, rows: Sequence[SessionEntry], out: Path) -
     for row in rows:
         by_agent[row.agent_id][row.session_key] = row
     try:
+        check_is_no_state_dir(out)
         check_transcripts(out, rows)
         earlier = {agent_id: earlier_index(out, agent_id) for agent_id in by_agent}
         for agent_id, of_agent in by_agent.items():
@@ -45,12 +48,7 @@ def export_sessions(backend: Backend, rows: Sequence[SessionEntry], out: Path) -
 def _write_session(backend: Backend, row: SessionEntry, out: Path, exported: Exported) -> None:
     found = backend.export_transcript(row)
     path = transcript_path(out, row)
-    write_transcript(
-        path,
-        session_id=row.session_id,
-        started_at=row.session_started_at,
-        cwd=found.workspace,
-        entries=found.lines,
-    )
+    header = header_line(row.session_id, row.session_started_at, found.workspace, FORMAT_VERSION)
+    write_transcript(path, header, exported_lines(row.session_id, list(map(load_entry, found.lines))))
     exported.files.append(path)
     exported.unreadable += found.unreadable

@@ -13,6 +13,17 @@ from pydantic import ValidationError
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.engine.archives.transcript_files import INDEX_FILE, sessions_dir, transcript_name
 from openclaw_workers.errors import BadInput
+from openclaw_workers.state_dir import ID_FILE
+
+
+def check_is_no_state_dir(out: Path) -> None:
+    """Archives have the same names there, and another form.
+
+    Raises:
+        BadInput: it is a state directory.
+    """
+    if (out / ID_FILE).exists():
+        raise BadInput(f"{out} is a state directory and has archives of its own", hint="choose another --out")
 
 
 def transcript_path(out: Path, row: SessionEntry) -> Path:

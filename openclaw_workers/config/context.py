@@ -32,7 +32,7 @@ class CompactionSettings(Section):
     """default keeps the latest keepRecentTokens; safeguard summarises the oldest parts down to maxHistoryShare."""
 
     reserve_tokens: StrictInt = Field(default=4096, ge=0)
-    """Tokens reserved for writing the summary (mode default)."""
+    """Tokens kept free for the summary, which gets no longer than this; at most an eighth of the window."""
 
     keep_recent_tokens: StrictInt = Field(default=100_000, ge=0)
     """Tokens of the latest messages that stay unchanged (mode default)."""
@@ -41,7 +41,7 @@ class CompactionSettings(Section):
     """Share of the window that history may fill (mode safeguard)."""
 
     reserve_tokens_floor: StrictInt = Field(default=2048, ge=0)
-    """Minimum number of tokens reserved for the answer (mode safeguard); 0 disables the minimum."""
+    """Tokens that are kept free even if reserveTokens, or an eighth of the window, is less; 0 sets no minimum."""
 
     identifier_policy: Literal["strict", "off", "custom"] = "strict"
     """Whether a summary must keep ids, hashes, addresses and file names exactly."""
@@ -94,10 +94,10 @@ class HardClearSettings(Section):
 
 class ContextPruningSettings(Section):
     mode: Literal["off", "cache-ttl"] = "cache-ttl"
-    """cache-ttl trims old tool results after the provider's prompt cache has expired; off never trims."""
+    """cache-ttl trims tool results once they are old or a compaction would be due; off never trims."""
 
     ttl: Duration = timedelta(hours=1)
-    """Age at which tool results may be trimmed, such as 1h."""
+    """Age from which tool results are trimmed above softTrimRatio, such as 1h; younger ones only before compaction."""
 
     keep_last_assistants: StrictInt = Field(default=3, ge=0)
     """The tool results of this many latest assistant messages are never trimmed."""

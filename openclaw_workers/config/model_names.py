@@ -59,6 +59,45 @@ def has_key(settings: Settings, model: str) -> bool:
     return provider in ("offline", "cli") or bool(given.api_key or given.auth_profiles or given.base_url)
 
 
+def split_profile(settings: Settings, name: str) -> tuple[str, str]:
+    """A model and the key profile after its last @; "" if none is named. Some models have a date there instead."""
+    model, at, profile = name.rpartition("@")
+    if not at or not model or profile.isdigit() or resolve_model(settings, name) in usable_models(settings):
+        return name, ""
+    return model, profile
+
+
+def profiles_of(settings: Settings, provider: str) -> list[str]:
+    """The key profiles of a provider that all agents share."""
+    given = settings.models.providers.get(provider, ProviderSettings())
+    named = [profile.id for profile in given.auth_profiles]
+    single = bool(given.api_key) or (bool(given.base_url) and not named)
+    return list(dict.fromkeys([*named, *(["default"] if single else [])]))
+
+
+def find_profile(settings: Settings, name: str, agent_id: str) -> str:
+    """Return `provider/profile` for a key profile; the provider may be left out if only one has such a profile.
+
+    An agent's own profiles (`<agent>:<name>`) are known to its workers only, and not looked for here.
+
+    Raises:
+        BadInput: there is no such profile, or several providers have one.
+    """
+    provider, slash, profile = name.partition("/")
+    providers = Catalog(settings.models).providers()
+    if not slash:
+        serving = [each for each in providers if name in profiles_of(settings, each)]
+        if len(serving) == 1:
+            return f"{serving[0]}/{name}"
+        provider, profile = ", ".join(serving), name
+    elif profile in profiles_of(settings, provider) or (provider in providers and profile.startswith(f"{agent_id}:")):
+        return name
+    known = [f"{each}/{profile}" for each in providers for profile in profiles_of(settings, each)]
+    several = f" ({provider} have it)" if not slash and provider else ""
+    expected = f"expected provider/profile: {', '.join(known) or 'none is configured'}"
+    raise BadInput(f"no key profile {profile!r}{several}; {expected}", hint="`ocw models status` lists them")
+
+
 def _unknown(settings: Settings, name: str) -> BadInput:
     known = [*model_aliases(settings), *usable_models(settings)]
     guess = did_you_mean(name, known)

@@ -12,7 +12,7 @@ class SubagentsSettings(Section):
     max_spawn_depth: StrictInt = Field(default=2, ge=1, le=5)
     """Levels of sub-agents below a root session; 1 forbids nesting. Inherited: the lowest value on the path applies."""
 
-    max_children_per_agent: StrictInt = Field(default=5, ge=1)
+    max_children_per_agent: StrictInt = Field(default=5, ge=1, le=20)
     """Unsettled children that one session may have."""
 
     max_tree_runs: StrictInt = Field(default=50, ge=1)
@@ -35,6 +35,9 @@ class SubagentsSettings(Section):
 
     thinking: Thinking | None = None
     """Thinking level of children; unset: inherited."""
+
+    project_files: StrictBool = False
+    """Give children AGENTS.md, SOUL.md, TOOLS.md, IDENTITY.md and USER.md of their workspace in the prompt."""
 
     allow_agents: Names | None = None
     """Other agents that may be spawned; * means any. Unset: only the agent itself."""

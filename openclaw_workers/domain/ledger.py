@@ -28,6 +28,8 @@ class ModelCall(BaseModel):
     profile: str = ""
     usage: Usage
     cost: float = 0.0
+    is_priced: bool = True
+    """The price of the model is known; otherwise the cost is not."""
     milliseconds: int = 0
     outcome: str = "ok"
     estimated: bool = False

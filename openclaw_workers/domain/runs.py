@@ -12,7 +12,7 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import Kind, parse_key
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, Role, SpawnMode
-from openclaw_workers.errors import FailureReason
+from openclaw_workers.errors import FailureReason, describe_failure
 
 
 class Lane(StrEnum):
@@ -89,6 +89,11 @@ class ModelAttempt(BaseModel):
     skipped: bool = False
     again: bool = False
     """The next call went to the same model with the same key, as a different request."""
+
+    @property
+    def description(self) -> str:
+        """What happened, in a few words for people."""
+        return describe_failure(self.reason, self.status, self.code)
 
 
 class Run(BaseModel):

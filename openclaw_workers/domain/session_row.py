@@ -99,6 +99,8 @@ class SessionEntry(_Stored):
     spawn_depth: NonNegativeInt = 0
     spawned_workspace_dir: str | None = None
     forked_from_parent: bool = False
+    spawned_with_files: bool = False
+    """Files came with its task; they are removed from its workspace when it is deleted."""
     subagent_role: Literal["orchestrator", "leaf"] | None = None
     subagent_control_scope: Literal["children", "none"] | None = None
     root_session_key: SessionKey | None = None
@@ -122,6 +124,9 @@ class SessionEntry(_Stored):
     provider_override: str | None = None
     model_override: str | None = None
     auth_profile_override: str | None = None
+    """The key that served it last, as provider/profile: the next turn prefers it."""
+    auth_profile_pin: str | None = None
+    """The only key that a person lets it use for that provider, as provider/profile."""
     send_policy: Literal["allow", "deny"] | None = None
     group_activation: Literal["mention", "always"] | None = None
     queue_mode: QueueMode | None = None

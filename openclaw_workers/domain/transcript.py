@@ -44,6 +44,16 @@ class Attachment(_Stored):
     name: str
     mime_type: str
     path: str
+    """Of a file that was sent with a message: below the workspace. The worker that runs the turn makes it absolute."""
+    upload: str | None = None
+    """Where Redis keeps a sent file until that worker has written it."""
+    size: int | None = None
+    problem: str = Field(default="", exclude=True)
+    """Why the file cannot be read here; known to the worker alone."""
+
+    def found(self, path: str, problem: str) -> None:
+        """Note where the file is on this host, or why it is not."""
+        self.path, self.problem = path, problem
 
 
 class _ReturnedFile(Attachment):

@@ -9,6 +9,7 @@ from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.access.pairing import PairingService
 from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.attachments import MessageFiles
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
@@ -63,6 +64,7 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         waker=waker,
         chats=chats_of(stores.settings),
         settings=stores.settings,
+        files=MessageFiles(stores.uploads, stores.inbox),
         skills=SkillFinder(
             stores.skill_commands,
             reset_triggers=stores.settings.session.reset_triggers,

@@ -29,6 +29,7 @@ from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.skill_commands import SkillCommands
 from openclaw_workers.store.system_events import SystemEvents
 from openclaw_workers.store.tree import Tree
+from openclaw_workers.store.uploads import Uploads
 from openclaw_workers.store.workers import Workers
 
 
@@ -78,6 +79,7 @@ class Stores:
     session_index: SessionIndex
     questions: Questions
     standing_approvals: StandingApprovals
+    uploads: Uploads
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -119,6 +121,7 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         session_index=SessionIndex(redis, keys),
         questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
         standing_approvals=StandingApprovals(redis, keys),
+        uploads=Uploads(redis, keys),
     )
 
 

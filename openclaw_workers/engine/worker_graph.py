@@ -7,7 +7,7 @@ configuration, and a turn uses the objects of one graph to its end.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +81,7 @@ from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.execution import TurnExecution
 from openclaw_workers.engine.turn.lost_model_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
+from openclaw_workers.engine.turn.received_files import ReceivedFiles
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
@@ -229,7 +230,7 @@ class WorkerEngine:
             transcripts=self.transcripts,
             calibration=self.calibration,
             reader=self.stores.reader,
-            tree=self.stores.tree,
+            received=ReceivedFiles(self.stores.uploads),
             sandboxes=self.turn_sandboxes,
             main_key=self.loaded.settings.session.main_key,
         )
@@ -259,7 +260,7 @@ class WorkerEngine:
     def session_tools(self) -> SessionTools:
         stores = self.stores
         return SessionTools(
-            spawner=spawner_of(stores, self.waker, self.loaded, self.agents),
+            spawner=spawner_of(stores, self.waker, self.loaded, self.agents, self.turn_sandboxes.workspace),
             intake=self.intake,
             control=control_of(stores, self.waker),
             inbox=stores.inbox,
@@ -564,14 +565,18 @@ def sandboxes_of(loaded: Loaded) -> Sandboxes:
     return Sandboxes(directory, backend, defaults)
 
 
-def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:
+def spawner_of(
+    stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs, workspace_of: Callable[[Taken], Path]
+) -> Spawner:
     return Spawner(
         tree=stores.tree,
         reader=stores.reader,
         waker=waker,
+        uploads=stores.uploads,
         agents=agents,
         settings=loaded.settings,
         state_dir=loaded.state_dir,
+        workspace_of=workspace_of,
     )
 
 

@@ -60,7 +60,8 @@ def shown_name(attachment: Attachment) -> str:
 def note(attachment: Attachment) -> str:
     """The note that replaces a file for a model that does not accept it."""
     kind, path = (neutralise(_line(text)) for text in (attachment.mime_type, attachment.path))
-    return f"[attached file: {shown_name(attachment)} ({kind}) at {path}]"
+    where = f"cannot be read: {_line(attachment.problem)}" if attachment.problem else f"at {path}"
+    return f"[attached file: {shown_name(attachment)} ({kind}) {where}]"
 
 
 def _line(text: str) -> str:

@@ -22,6 +22,8 @@ from openclaw_workers.sandbox.seccomp import seccomp_filter
 
 INSTALL = "apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), apk add bubblewrap (Alpine)"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NICENESS = 15
+"""Many busy processes in a sandbox must not keep the worker, and with it other sessions, from the processor."""
 _USER = 1000
 """Who the command is inside."""
 _FIRST_FD = 30
@@ -111,6 +113,7 @@ class Bubblewrap:
             cgroups=self.cgroups.create(box.limits) if self.cgroups else (),
             uid=box.uid,
             rlimits=self._rlimits(box),
+            niceness=_NICENESS,
             watched_dir=None if box.access == "ro" else str(box.workspace),
             watched_bytes=disk if box.is_private else disk + used,
             max_seconds=box.limits.seconds,
@@ -167,7 +170,7 @@ class Bubblewrap:
             "user": user,
             "memory": by_group or "rlimit of the address space of each process",
             "processes": by_group or f"rlimit of the user's processes{shared}",
-            "cpu": "rlimit of the processor time of each process",
+            "cpu": f"rlimit of the processor time of each process, at niceness {_NICENESS}",
             "disk": "rlimit of each file, and a watcher that ends a command which fills the workspace"
             if box.access != "ro"
             else "read-only workspace",

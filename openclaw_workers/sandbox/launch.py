@@ -25,6 +25,8 @@ class Launch:
     """User and group that it becomes."""
     rlimits: Mapping[str, int] = field(default_factory=dict)
     """Limits by their names in the module `resource`."""
+    niceness: int = 0
+    """How much it gives way to processes of others, as nice(2) counts."""
     watched_dir: str | None = None
     """Directory that it may fill up to `watched_bytes`; then it is ended."""
     watched_bytes: int = 0

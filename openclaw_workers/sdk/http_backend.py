@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from pathlib import Path
 from typing import Any
 
+from openclaw_workers.client.sent_files import upload_json
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Queued
-from openclaw_workers.errors import BadInput
 from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
 from openclaw_workers.remote.reader import HttpReader
 from openclaw_workers.remote.transport import AsyncTransport
@@ -102,12 +101,4 @@ def _accepted(answer: Json) -> Queued | Json:
 
 
 def _attachments(message: NewMessage) -> list[Json]:
-    return [_attachment(Path(file)) for file in message.files]
-
-
-def _attachment(file: Path) -> Json:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    return {"name": file.name, "data": base64.b64encode(content).decode()}
+    return upload_json([Path(file) for file in message.files])

@@ -13,12 +13,11 @@ from typing import Any, TypeVar
 from redis.asyncio import Redis
 
 from openclaw_workers.client.aio import AsyncReader
-from openclaw_workers.config.resolve import resolve_agent_id, workspace_dir
+from openclaw_workers.client.sent_files import read_files
+from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
-from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
-from openclaw_workers.engine.intake.attachments import attach
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer, stop_answer
@@ -112,8 +111,6 @@ class RedisBackend:
         person = Origin(channel=CHANNEL, peer_id=_person(), session_key=message.session, agent_id=agent)
         session = session_for(person, place.session_rules)
         message_id = MessageId(message.key or new_message_id())
-        files = [Path(file) for file in message.files]
-        workspace = workspace_dir(place.loaded.settings, agent_of(session), place.loaded.state_dir)
         return self._say(
             session,
             message.text,
@@ -122,7 +119,7 @@ class RedisBackend:
             model=message.model,
             thinking=message.thinking,
             extra_system_prompt=message.system,
-            attachments=attach(files, workspace, message_id) if files else (),
+            files=read_files([Path(file) for file in message.files]),
         )
 
     def _say(self, session: SessionKey, text: str, *, mode: str | None, **options: Any) -> Queued | Json:

@@ -128,7 +128,7 @@ def stored_form(message: InboundMessage) -> str:
     body["summary"] = " ".join(message.text.split())[:SUMMARY_CHARS]
     if message.attachments:
         # Never an empty list: a script that wrote it again would make it an empty object.
-        body["attachments"] = [each.model_dump(by_alias=True) for each in message.attachments]
+        body["attachments"] = [each.model_dump(by_alias=True, exclude_none=True) for each in message.attachments]
     return versioned(json.dumps(body, ensure_ascii=False))
 
 

@@ -88,12 +88,13 @@
     {ns}:memory_note:{id}          hash    30 days          by session id: a conversation that is to be saved to memory
     {ns}:memory_vectors:{id}       hash    newest 10,000    by model: hash of a text -> its embedding
     {ns}:memory_vectors:{id}:used  zset    newest 10,000    hash of a text -> when its embedding was last used
+    {ns}:upload:{id}               list    when written     a file for an agent, in chunks (base64); 24 h at most
     {ns}:outbox:new                stream  when sorted      messages to chats that are not sorted by route yet
     {ns}:outbox:entry:{id}         hash    24 h after sent  a message to a chat: message (JSON), state, address, parts
                                                             (how many), next (part to send), attempts, `part 0` …
                                                             (how each ended, JSON); 30 days if unknown or failed
     {ns}:outbox:parts:{id}         list    with entry       its rendered parts (JSON)
-    {ns}:outbox:file:{id}          list    when sent        a file to send, in pieces (base64); 1 hour without a message
+    {ns}:outbox:file:{id}          list    when sent        a file to send, in chunks (base64); 1 hour without a message
     {ns}:outbox:route:{id}         list    when sent        by `channel|account|to|thread`: ids of the messages that
                                                             wait for one route, oldest first
     {ns}:outbox:ready:{id}         zset    when sent        by `channel|account`: routes with messages -> when a
@@ -132,7 +133,6 @@
     {ns}:s:{key}:asking            hash    when answered    question id -> the session itself, whose run waits
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
     {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
-    {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
     {ns}:s:{key}:context           zset    1 day            messages of a group that the bot was not asked about (JSON)
                                                             -> their order
 
@@ -560,8 +560,8 @@ class Keys:
     def event_keys(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:event_keys"
 
-    def files(self, session: str) -> str:
-        return f"{self.namespace}:s:{session}:files"
+    def upload(self, upload_id: str) -> str:
+        return f"{self.namespace}:upload:{upload_id}"
 
     def context(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:context"

@@ -172,7 +172,6 @@ class Sessions:
                         "live",
                         "children",
                         "spawned",
-                        "files",
                         "system_events",
                         "event_keys",
                     ),

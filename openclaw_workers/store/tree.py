@@ -36,11 +36,12 @@ class NewChild:
     mode: AnnounceMode
     cleanup_ms: int
     entries: list[str] = field(default_factory=list)
-    files: dict[str, str] = field(default_factory=dict)
+    uploads: list[str] = field(default_factory=list)
+    """Files for it that wait in Redis. The script does not need them: the message names them too."""
     thread: str = ""
 
     def as_json(self) -> str:
-        return json.dumps({name: getattr(self, name) for name in self.__slots__})
+        return json.dumps({name: getattr(self, name) for name in self.__slots__ if name != "uploads"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +161,6 @@ class Tree:
             pipe.zcard(self._keys.tree(root))
             children, tree = pipe.execute()
         return children, tree
-
-    def files(self, session: SessionKey) -> dict[str, str]:
-        with store_errors():
-            files: Any = self._redis.hgetall(self._keys.files(session))
-        return dict(files)
 
     def announce(
         self,
@@ -332,7 +328,7 @@ class Tree:
 
 
 def _child_keys(k: Keys, child: NewChild) -> list[str]:
-    of_session = k.for_session(child.session, "row", "ctl", "inbox", "receipts", "events", "log", "files")
+    of_session = k.for_session(child.session, "row", "ctl", "inbox", "receipts", "events", "log")
     return [*of_session.values(), k.run(child.run), k.batch(child.batch), k.open(child.batch)]
 
 

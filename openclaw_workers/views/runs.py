@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.runs import ModelAttempt, Run, RunState
 from openclaw_workers.domain.transcript import Usage
 
 RUN = (
@@ -86,7 +86,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "host": host_of(run) or None,
         "covers": run.covers,
         "model": run.model,
-        "modelAttempts": [attempt.model_dump(mode="json") for attempt in run.model_attempts],
+        "modelAttempts": [_attempt_json(each) for each in run.model_attempts],
         "fallbackFrom": run.fallback_from,
         "queuedAt": run.queued_at,
         "startedAt": run.started_at,
@@ -102,6 +102,10 @@ def _fields(run: Run) -> dict[str, Any]:
         "partial": run.partial,
         "error": run.error or None,
     }
+
+
+def _attempt_json(attempt: ModelAttempt) -> dict[str, Any]:
+    return {**attempt.model_dump(mode="json"), "description": attempt.description}
 
 
 def _tree_fields(run: Run) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def session_details_json(
         "cost": spent.cost,
         "modelCalls": spent.calls,
         "failedCalls": spent.failed,
+        "unpricedCalls": spent.unpriced,
         **session_levels(row, thinking_default),
         "row": row.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

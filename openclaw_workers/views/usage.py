@@ -20,5 +20,6 @@ def total_json(total: Total) -> dict[str, Any]:
         "cacheWrite": total.cache_write,
         "total": total.input + total.output + total.cache_read + total.cache_write,
         "cost": total.cost,
+        "unpriced": total.unpriced,
         "milliseconds": total.milliseconds,
     }

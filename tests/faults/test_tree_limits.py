@@ -235,7 +235,7 @@ def spawn_in_turn(where: Where, number: int, parents: list[Taken], start: Any, r
     loaded = load(where.config, env={}, state_dir=where.state_dir)
     stores = open_stores(loaded.settings, where.redis_url)
     agents = AgentConfigs(loaded.settings, loaded.state_dir, default_model="offline/script")
-    spawner = spawner_of(stores, SilentWaker(), loaded, agents)
+    spawner = spawner_of(stores, SilentWaker(), loaded, agents, lambda taken: loaded.state_dir)
     words = []
     for parent in map(spawner.parent, parents):
         calls = [SpawnCall(f"call-{number}-{n}", SpawnInput(task="x")) for n in range(10)]

@@ -30,9 +30,9 @@ def states(fleet: Fleet, session: str) -> list[RunState]:
 
 def test_no_child_survives_a_stop_while_the_parent_spawns_in_a_loop(make_fleet: MakeFleet) -> None:
     """Rule 12: the stop marks the parent first, so later registrations are refused."""
-    fleet = make_fleet({"agents": {"defaults": {"subagents": {"maxChildrenPerAgent": 50, "maxTreeRuns": 100}}}})
+    fleet = make_fleet({"agents": {"defaults": {"subagents": {"maxChildrenPerAgent": 20, "maxTreeRuns": 100}}}})
     # Workers are slow between the decision to spawn and the registration; the stops fall into that gap.
-    slow = faulty(slow=f"{SPAWN}:0.1")
+    slow = faulty(slow=f"{SPAWN}:0.3")
     fleet.ready(fleet.worker(concurrency=8, wait=False, **slow), *start_workers(fleet, "service"))
     fleet.ready(fleet.worker("subagent", concurrency=300, wait=False, **slow))
     roots, below, chance = [f"root{n}" for n in range(4)], [f"below{n}" for n in range(3)], random.Random(12)
@@ -54,7 +54,7 @@ def test_no_child_survives_a_stop_while_the_parent_spawns_in_a_loop(make_fleet: 
     for name in [*roots, *below]:
         runs = check_tree(fleet.stores, session_key(name), within=20)
         assert {run.state for run in runs} == {RunState.KILLED}, name
-        assert len(runs) < 40, f"{name} spawned all its children before the stop"
+        assert len(runs) < 20, f"{name} spawned all that it may before the stop"
 
 
 def archived(fleet: Fleet, session_id: str) -> str:

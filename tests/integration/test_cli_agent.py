@@ -51,7 +51,7 @@ def test_files_are_sent_with_a_message(live_fleet: Fleet, ocw_cli: Ocw, tmp_path
     for name in names:
         (tmp_path / name).write_text(name)
     given = [word for name in names for word in ("--file", str(tmp_path / name))]
-    steps = as_text(program(call(execute("cat .openclaw/inbox/m-1/2-notes.txt")), say("seen")))
+    steps = as_text(program(call(execute("cat .openclaw/inbox/m-1-*/2-notes.txt")), say("seen")))
     done = ocw_cli("agent", "--session", "files", "--message-id", "m-1", "-m", steps, *given)
     assert (done.code, done.out) == (0, "seen\n")
     asked, _, result, _ = live_fleet.transcript("files")

@@ -108,7 +108,10 @@ def test_export_writes_the_index_and_one_file_per_session(live_fleet: Fleet, ocw
     assert list(index) == ["agent:main:exported"]
     assert row["sessionFile"] == f"{row['sessionId']}.jsonl"
     assert (header["type"], header["id"]) == ("session", row["sessionId"])
-    assert entries == ocw_cli("sessions", "history", "exported", "--json").json
+    parents = [None, *(entry["id"] for entry in entries)]
+    assert [entry["parentId"] for entry in entries] == parents[:-1]
+    kept = ocw_cli("sessions", "history", "exported", "--json").json
+    assert [entry["message"]["content"] for entry in entries] == [entry["content"] for entry in kept]
     assert set(done.json["files"]) == {str(folder / "sessions.json"), str(folder / row["sessionFile"])}
 
 
@@ -176,6 +179,16 @@ def test_export_refuses_to_overwrite_the_transcript_of_another_session(
     assert f"{path} was not written by `ocw sessions export`" in refused.err
     assert path.read_text() == foreign
     assert not (folder / "sessions.json").exists()
+
+
+def test_export_does_not_write_into_a_state_directory(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    """The archives there have the same names and another form."""
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))
+    (tmp_path / "state-id").write_text("x")
+    refused = ocw_cli("sessions", "export", "--session", "exported", "--out", str(tmp_path))
+    assert refused.code == 2
+    assert "is a state directory" in refused.err
+    assert not (tmp_path / "agents").exists()
 
 
 def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(

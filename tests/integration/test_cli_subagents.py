@@ -290,7 +290,7 @@ def test_files_for_a_sub_agent_go_to_its_workspace(live_fleet: Fleet, ocw_cli: O
     (child,) = children(live_fleet, "files")
     eventually(lambda: delivered(live_fleet, child), within=30)
 
-    look = {"tool": "read", "input": {"path": ".openclaw/inbox/m-2/1-notes.txt"}}
+    look = {"tool": "exec", "input": {"command": "cat .openclaw/inbox/m-2-*/1-notes.txt"}}
     given = ["--session", child.session_key, "--message-id", "m-2", "--file", str(tmp_path / "notes.txt")]
     done = ocw_cli("agent", "-m", as_text(program(call(look), say("seen"))), *given)
 
@@ -298,4 +298,4 @@ def test_files_for_a_sub_agent_go_to_its_workspace(live_fleet: Fleet, ocw_cli: O
     result = live_fleet.stores.reader.transcript(child.session_key)[-2]
     assert isinstance(result, ToolResultEntry)
     assert "for the child" in result.content[0].text
-    assert (live_fleet.workspace / "part/.openclaw/inbox/m-2/1-notes.txt").is_file()
+    assert list(live_fleet.workspace.glob("part/.openclaw/inbox/m-2-*/1-notes.txt"))

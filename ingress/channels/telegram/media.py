@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import structlog
 from telegram.error import TelegramError
 
-from ingress.channels.inbound import LoadedFile, LoadedMedia
+from ingress.channels.inbound import LoadedMedia
 from ingress.channels.telegram.client import TelegramClient
 from ingress.channels.telegram.failures import is_transient
 from ingress.channels.telegram.normalise import Media
 from ingress.channels.transcription import Transcriber
 from openclaw_workers.domain.file_names import safe_file_name
+from openclaw_workers.domain.sent_files import MOST_BYTES, SentFile
 from openclaw_workers.errors import TransientError
 
 log = structlog.get_logger(__name__)
@@ -32,30 +33,35 @@ class MediaLoader:
 
     async def load(self, media: Sequence[Media]) -> LoadedMedia:
         """Load the files of a message. One that fails is named in the text, and the message goes on without it."""
-        files: list[LoadedFile] = []
+        files: list[SentFile] = []
         words: list[str] = []
         notice = ""
+        room = MOST_BYTES
         for each in media:
             if each.kind == "voice" and self._transcriber is None:
                 notice = UNHEARD
                 continue
-            content, problem = await self._content(each)
+            is_voice = each.kind == "voice"
+            content, problem = await self._content(each, self._max_bytes if is_voice else min(self._max_bytes, room))
             if content is None:
                 words.append(f"[{each.kind} {safe_file_name(each.name)} was not loaded: {problem}]")
-            elif each.kind == "voice" and self._transcriber is not None:
+            elif is_voice and self._transcriber is not None:
                 words.append(await _spoken(self._transcriber, each, content))
             else:
-                files.append(LoadedFile(each.name, content))
+                files.append(SentFile(each.name, content))
+                room -= len(content)
         return LoadedMedia(tuple(files), tuple(words), notice)
 
-    async def _content(self, media: Media) -> tuple[bytes | None, str]:
+    async def _content(self, media: Media, most: int) -> tuple[bytes | None, str]:
         too_large = f"it has more than {self._max_bytes >> 20} MB"
-        if media.size > self._max_bytes:
+        if most < self._max_bytes:
+            too_large = f"the files of a message may have {MOST_BYTES >> 20} MB together"
+        if media.size > most:
             return None, too_large
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 async with asyncio.timeout(DOWNLOAD_SECONDS):
-                    content = await self._client.download(media.file_id, self._max_bytes)
+                    content = await self._client.download(media.file_id, most)
             except (TelegramError, TimeoutError) as error:
                 shown = self._client.shown(error)
                 log.warning("telegram.download_failed", file=media.name, attempt=attempt, error=shown)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from openclaw_workers.agent.context import identifiers
-from openclaw_workers.agent.context.compaction_plan import Plan, plan, summary_tokens
+from openclaw_workers.agent.context.compaction_plan import Plan, plan, reserved_tokens, summary_tokens
 from openclaw_workers.agent.context.history import repair, visible
 from openclaw_workers.agent.context.summaries import (
     Summarise,
@@ -85,7 +85,7 @@ def compact(
     entry = CompactionEntry(
         summary=summary,
         kept=len(planned.kept),
-        request=_request(planned, context),
+        request=_request(planned, context, summary_tokens(context.window, settings) // 2),
         tokens_before=before,
         details={"mode": settings.mode, "droppedEntries": len(planned.dropped)} | details,
         timestamp=now_ms,
@@ -100,20 +100,21 @@ def _summary(
 ) -> tuple[str, dict[str, Any]]:
     """The summary and details about it. If the parts are too large for the model, they are halved."""
     average = context.estimator.entries(planned.dropped) / len(planned.dropped)
-    length = texts.SUMMARY_LENGTH.format(words=summary_tokens(context.window) * 3 // 4)
+    most = summary_tokens(context.window, settings)
+    length = texts.SUMMARY_LENGTH.format(words=most * 3 // 4)
     instructions = [texts.SUMMARISE, identifiers.instructions(settings), length]
     if focus:
         instructions.append(texts.SUMMARY_FOCUS.format(focus=focus))
     task = SummaryTask(
         summarise=summarise,
         tokens=context.estimator.text,
-        chunk_tokens=chunk_tokens(context.window, average / context.window),
+        chunk_tokens=chunk_tokens(context.window, average / context.window, reserved_tokens(context.window, settings)),
         instructions="\n\n".join(part for part in instructions if part),
     )
     names = identifiers.expected(planned.dropped) if settings.identifier_policy == "strict" else []
     for _ in range(1 + MAX_HALVINGS):
         try:
-            return _checked(planned, task, names, summary_tokens(context.window))
+            return _checked(planned, task, names, most)
         except ProviderError as error:
             if error.reason is not FailureReason.CONTEXT_OVERFLOW:
                 raise
@@ -139,8 +140,8 @@ def _checked(planned: Plan, task: SummaryTask, names: list[str], most: int) -> t
     return summary, {"identifiersAskedAgain": len(omitted), "identifiersAdded": len(still)}
 
 
-def _request(planned: Plan, context: Context) -> str:
-    """The latest request verbatim, if its message is dropped."""
+def _request(planned: Plan, context: Context, most: int) -> str:
+    """The latest request verbatim, if its message is dropped; shortened to about `most` tokens."""
     if any(isinstance(entry, UserEntry) for entry in planned.kept):
         return ""
     asked = next((entry for entry in reversed(planned.dropped) if isinstance(entry, UserEntry)), None)
@@ -149,7 +150,7 @@ def _request(planned: Plan, context: Context) -> str:
     lines = [block.text for block in asked.content if isinstance(block, TextBlock)]
     text = "\n".join([*lines, *map(note, asked.attachments)])
     # Cut inside the markers: quoted text, such as a report of sub-agents, must stay quoted.
-    return shorten(text, summary_tokens(context.window) // 2, context.estimator.text, _cut)
+    return shorten(text, most, context.estimator.text, _cut)
 
 
 def _cut(text: str, most: int) -> str:

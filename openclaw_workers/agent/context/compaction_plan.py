@@ -12,6 +12,8 @@ from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, Tra
 
 TRIGGER = 0.8
 """A conversation that uses more than this share of the window is compacted."""
+MIN_SUMMARY = 128
+"""The fewest tokens for a summary, also where nothing is reserved for one."""
 GROWTH = 1.05
 """How much the droppable part must grow before a futile compaction is tried again."""
 
@@ -30,10 +32,15 @@ class Plan:
     last_request: str = ""
 
 
+def reserved_tokens(window: int, settings: CompactionSettings) -> int:
+    """What every request leaves free: room for an answer, and for the summary; at most half of the window."""
+    reserve = max(settings.reserve_tokens_floor, min(settings.reserve_tokens, window // 8))
+    return min(reserve, window // 2)
+
+
 def limit_tokens(window: int, settings: CompactionSettings) -> int:
-    """The largest request that leaves the reserve for the answer; the reserve is at most half of the window."""
-    reserve = settings.reserve_tokens if settings.mode == "default" else settings.reserve_tokens_floor
-    return window - min(reserve, window // 2)
+    """The largest request that leaves the reserve free."""
+    return window - reserved_tokens(window, settings)
 
 
 def trigger_tokens(window: int, settings: CompactionSettings) -> int:
@@ -51,18 +58,19 @@ def has_grown(old: int, futile_at: int) -> bool:
     return old > futile_at * GROWTH
 
 
-def summary_tokens(window: int) -> int:
-    """How long a summary may be."""
-    return max(128, min(4096, window // 8))
+def summary_tokens(window: int, settings: CompactionSettings) -> int:
+    """How long a summary may be: as long as the reserve, but not most of what may stay in a small window."""
+    return max(MIN_SUMMARY, min(reserved_tokens(window, settings), window // 4))
 
 
 def history_tokens(window: int, frame_tokens: int, settings: CompactionSettings) -> int:
     """How many tokens of the conversation may stay verbatim."""
     room = max(0, trigger_tokens(window, settings) - frame_tokens)
+    summary = summary_tokens(window, settings)
     if settings.mode == "default":
         # Leave a quarter of the room free; otherwise the next message would trigger the next compaction.
-        return max(0, min(settings.keep_recent_tokens, room * 3 // 4 - summary_tokens(window)))
-    return max(0, min(int(window * settings.max_history_share), room) - summary_tokens(window))
+        return max(0, min(settings.keep_recent_tokens, room * 3 // 4 - summary))
+    return max(0, min(int(window * settings.max_history_share), room) - summary)
 
 
 def plan(

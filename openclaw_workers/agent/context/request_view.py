@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.agent.context.compaction import Context
-from openclaw_workers.agent.context.compaction_plan import is_due, limit_tokens
+from openclaw_workers.agent.context.compaction_plan import is_due, limit_tokens, trigger_tokens
 from openclaw_workers.agent.context.history import repair, visible
 from openclaw_workers.agent.context.overflow import cut_results
 from openclaw_workers.agent.context.pruning import prune
@@ -68,6 +68,8 @@ class RequestView:
             self.pruning,
             window=context.window,
             frame_tokens=context.frame_tokens,
+            compact_above=trigger_tokens(context.window, self.compaction),
             estimate=context.estimator.entry,
             now_ms=now_ms,
+            total=context.estimator.entries,
         )

@@ -47,13 +47,16 @@ class SummaryTask:
         return self.chunk_tokens // 3
 
 
-def chunk_tokens(window: int, largest_share: float) -> int:
-    """How many tokens of the conversation go into one call; `largest_share`: the average message's window share."""
+def chunk_tokens(window: int, largest_share: float, reserved: int) -> int:
+    """How many tokens of the conversation go into one call; `largest_share`: the average message's window share.
+
+    `reserved`: what the call leaves free for its summary.
+    """
     share = SHARE
     if largest_share * MARGIN > 0.1:
         share = max(LEAST_SHARE, SHARE - min(2 * largest_share * MARGIN, SHARE - LEAST_SHARE))
     overhead = min(4096, window // 8)
-    return max(LEAST_CHUNK, int((window * share - overhead) / MARGIN))
+    return max(LEAST_CHUNK, int((min(window * share, window - reserved) - overhead) / MARGIN))
 
 
 def pieces(entries: Sequence[TranscriptEntry], task: SummaryTask) -> list[str]:

@@ -109,7 +109,7 @@ class Asker:
                 failed += 1
                 self.partial = ""
                 self.chain.failed(candidate, error, time.monotonic() - began)
-                self.viewers.show("model.retried", {"reason": error.reason, "attempt": failed, "model": candidate.name})
+                self.viewers.show("model.retried", _retried(candidate, error, failed))
             except BaseException:
                 self.chain.left(candidate)
                 raise
@@ -162,3 +162,8 @@ class Asker:
         if text:
             self.partial += text
             self.viewers.text(text)
+
+
+def _retried(candidate: Candidate, error: ProviderError, failed: int) -> dict[str, object]:
+    """`reason` decides what is called next, `what` says what happened."""
+    return {"reason": error.reason, "what": error.description, "attempt": failed, "model": candidate.name}

@@ -245,4 +245,5 @@ _VARYING = ("runtime", "worker")
 """The parts after the cacheable ones: the first differs between sessions, the second between workers."""
 _NEEDS_OUR_TOOLS = frozenset({"skills", "memory", "documentation", "models"})
 """The parts that make sense only with our tools."""
-_MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "time", "project context", "extra", *_VARYING})
+_MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "project context", "extra", *_VARYING})
+"""For sub-agents. Their identity is the task they do; workspace files come with the facts only if settings say so."""

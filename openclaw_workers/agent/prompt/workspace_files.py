@@ -28,7 +28,7 @@ FULL = (
     "CLAUDE.md",
 )
 MINIMAL = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
-"""For sub-agents and scheduled turns: without the files that are private to the main conversation."""
+"""For sub-agents, if their settings say so: without the files that are private to the main conversation."""
 
 PRIVATE = frozenset({"USER.md", "MEMORY.md", "memory.md"})
 """What they hold is between the agent and its owner: not for groups, and not for others who write to it."""
@@ -50,14 +50,18 @@ class ContextFile:
     """The length of the whole file; larger than that of `text` if it was cut."""
 
 
-def file_names(mode: PromptMode | None, role: Role, *, is_private: bool = True) -> Sequence[str]:
-    """The files for a role; sub-agents do not get those that are private to the main conversation.
+def file_names(
+    mode: PromptMode | None, role: Role, *, is_private: bool = True, for_children: bool = False
+) -> Sequence[str]:
+    """The files for a role: none in a minimal prompt, and for sub-agents none that belong to the main conversation.
 
-    `is_private`: an owner asked in a direct chat.
+    `is_private`: an owner asked in a direct chat. `for_children`: the minimal prompt of sub-agents has files too.
     """
-    if mode == "none":
+    is_child = role is not Role.MAIN
+    wanted = mode or ("minimal" if is_child else "full")
+    if wanted == "none" or (wanted == "minimal" and not (is_child and for_children)):
         return ()
-    names = FULL if role is Role.MAIN else MINIMAL
+    names = MINIMAL if is_child else FULL
     return names if is_private else tuple(name for name in names if name not in PRIVATE)
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.backend.opened import LocalPart
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
+from openclaw_workers.client.sent_files import read_files
 from openclaw_workers.config.model_names import find_model
-from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.engine.intake.attachments import attach
 
 if TYPE_CHECKING:
     from openclaw_workers.client.blocking import BlockingReader
-    from openclaw_workers.domain.transcript import Attachment
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 
 CHANNEL = "cli"
@@ -54,14 +50,8 @@ class LocalTalk(LocalPart):
             context_tokens=options.context_tokens,
             timeout_seconds=options.timeout_seconds,
             mode=message.mode,
-            attachments=self._attached(message, message_id) if message.files else (),
+            files=read_files(message.files),
         )
-
-    def _attached(self, message: OutgoingText, message_id: MessageId) -> list[Attachment]:
-        cli = self._cli
-        own = self.row(message.session).get("spawnedWorkspaceDir")  # a sub-agent may have its own directory
-        agents = workspace_dir(cli.loaded.settings, agent_of(message.session), cli.loaded.state_dir)
-        return attach(message.files, Path(own) if own else agents, message_id)
 
     def row(self, session: SessionKey) -> Json:
         return dict(self._cli.stores.reader.row(session))

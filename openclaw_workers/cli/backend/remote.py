@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
@@ -14,6 +12,7 @@ from openclaw_workers.cli.backend.remote_config import RemoteConfig
 from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.cli.backend.remote_workers import RemoteWorkers
 from openclaw_workers.client.protocol import Steps, Update
+from openclaw_workers.client.sent_files import upload_json
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
@@ -80,7 +79,7 @@ class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
             "runTimeoutSeconds": options.timeout_seconds,
             "mode": message.mode,
             "idempotencyKey": message.message_id,
-            "attachments": [_attachment(file) for file in message.files] or None,
+            "attachments": upload_json(message.files) or None,
         }
         try:
             answer = self._post("/send", **body)
@@ -237,11 +236,3 @@ class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
 
 async def _next(updates: AsyncIterator[Update]) -> Update:
     return await anext(updates)
-
-
-def _attachment(file: Path) -> Json:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    return {"name": file.name, "data": base64.b64encode(content).decode()}

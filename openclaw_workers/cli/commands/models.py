@@ -9,6 +9,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import span, table
+from openclaw_workers.errors import describe_cooldown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ def resume(cli: CliContext, wanted: str) -> None:
         return
     for each in answer["resumed"]:
         of = f" {each['model']}" if each["model"] else ""
-        why = f"it was paused for another {span(each['leftMs'])} ({each['reason']})"
+        why = f"it was paused for another {span(each['leftMs'])} ({describe_cooldown(each['reason'])})"
         click.echo(f"resumed {each['provider']}/{each['profile']}{of}; {why}")
     if not answer["resumed"]:
         click.echo(f"{wanted} is not paused")
@@ -89,4 +90,5 @@ def _model_row(model: dict[str, Any]) -> Sequence[object]:
 def _row(profile: dict[str, Any]) -> Sequence[object]:
     state = "paused" if profile["paused"] else "ready"
     left = span(profile["leftMs"]) if profile["paused"] else ""
-    return profile["provider"], profile["profile"], profile["model"], state, profile["reason"], left
+    reason = describe_cooldown(profile["reason"]) if profile["paused"] else ""
+    return profile["provider"], profile["profile"], profile["model"], state, reason, left

@@ -8,7 +8,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
-from openclaw_workers.cli.render.text import dollars, span, table
+from openclaw_workers.cli.render.text import cost_of_calls, span, table
 from openclaw_workers.domain.ledger import Dimension
 from openclaw_workers.store.llm.ledger import KEPT_DAYS
 
@@ -47,7 +47,12 @@ def _table(by: str, sums: Iterable[dict[str, Any]]) -> str:
     head = (by.upper(), "CALLS", "FAILED", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST", "TIME")
     rows = [
         (each["name"], each["calls"], each["failed"], f"{each['input']:,}", f"{each['output']:,}")
-        + (f"{each['cacheRead']:,}", f"{each['cacheWrite']:,}", dollars(each["cost"]), span(each["milliseconds"]))
+        + (
+            f"{each['cacheRead']:,}",
+            f"{each['cacheWrite']:,}",
+            cost_of_calls(each["cost"], each["calls"], each["unpriced"]),
+            span(each["milliseconds"]),
+        )
         for each in sums
     ]
     return table(head, rows, right=head[1:])

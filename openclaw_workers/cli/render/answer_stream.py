@@ -64,7 +64,9 @@ class AnswerStream:
                 self._stream(self._streamed + str(data.get("text", "")))
             case "model.retried":
                 self._restart_answer()
-                self.note(f"the model call failed ({data.get('reason')}), trying again", is_activity=True)
+                self.note(
+                    f"the model call failed ({data.get('what') or data.get('reason')}), trying again", is_activity=True
+                )
             case "model.waiting":
                 self.note(f"waiting: {data.get('why')}")
             case "run.parked":
@@ -127,7 +129,7 @@ class AnswerStream:
         if run.reason == "length":
             self.note(f"the answer is cut here: {run.model} reached its output limit (maxTokens)", is_activity=True)
         if run.fallback_from:
-            why = next(each.reason for each in reversed(run.model_attempts) if each.model == run.fallback_from)
+            why = next(each.description for each in reversed(run.model_attempts) if each.model == run.fallback_from)
             self.note(f"{run.fallback_from} failed ({why}); {run.model} answered instead", is_activity=True)
         if line := usage_line(run, self._usage):
             self.note(line, is_activity=True)

@@ -32,8 +32,15 @@ def run_table(runs: Sequence[Fields]) -> str:
 
 def _state(run: Fields) -> str:
     """The state, with the reason where that says more."""
-    reason = run["reason"]
+    reason = _reason(run)
     return run["state"] if reason in (None, "complete", run["state"]) else f"{run['state']} ({reason})"
+
+
+def _reason(run: Fields) -> str | None:
+    """The reason; where a model call failed, what happened to it."""
+    failed = run["modelAttempts"][-1:] if run["state"] == RunState.ERROR else []
+    reason: str | None = run["reason"]
+    return next((str(each["description"]) for each in failed if each["reason"] == reason), reason)
 
 
 def is_final(run: Fields) -> bool:
@@ -60,7 +67,7 @@ def run_lines(run: Fields) -> list[tuple[str, object]]:
     started = run["startedAt"]
     return [
         ("run", run["runId"]),
-        ("state", f"{run['state']} ({run['reason']})" if run["reason"] else run["state"]),
+        ("state", f"{run['state']} ({_reason(run)})" if run["reason"] else run["state"]),
         ("session", run["sessionKey"]),
         ("lane", run["lane"]),
         ("model", model),
@@ -83,7 +90,9 @@ def _failed_call(attempt: Fields) -> str:
     by = f"by {attempt['profile']}" if attempt["profile"] else ""
     details = [by, str(attempt["status"] or ""), attempt["code"] or ""]
     details += ["skipped" if attempt["skipped"] else f"after {span(attempt['milliseconds'])}"]
-    return f"{attempt['model']}: {attempt['reason']} ({', '.join(filter(None, details))}) {attempt['error']}".rstrip()
+    return (
+        f"{attempt['model']}: {attempt['description']} ({', '.join(filter(None, details))}) {attempt['error']}".rstrip()
+    )
 
 
 def _owner(attempt: Fields) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw_workers.cli.render.text import age, dollars, short_key, table
+from openclaw_workers.cli.render.text import age, cost_of_calls, short_key, table
 
 Fields = Mapping[str, Any]
 
@@ -43,6 +43,7 @@ def session_lines(session: Fields) -> list[tuple[str, object]]:
     row, state = session["row"], session["state"]
     thinking, reasoning, verbose = (_level(session, name) for name in LEVELS)
     calls = f"for {session['modelCalls']} model call(s), {session['failedCalls']} failed"
+    cost = cost_of_calls(session["cost"], session["modelCalls"], session["unpricedCalls"])
     return [
         ("session", session["sessionKey"]),
         ("id", session["sessionId"]),
@@ -53,10 +54,11 @@ def session_lines(session: Fields) -> list[tuple[str, object]]:
         ("waiting", f"{session['waiting']} message(s)"),
         ("turns", session["turns"]),
         ("tokens", f"{row['inputTokens']} in, {row['outputTokens']} out, {row['contextTokens']} in context"),
-        ("cost", f"{dollars(session['cost'])} {calls}"),
+        ("cost", f"{cost} {calls}"),
         ("created", age(session["createdAt"])),
         ("updated", age(session["updatedAt"])),
         ("model", "/".join(row[name] for name in ("providerOverride", "modelOverride") if row.get(name))),
+        ("key", row.get("authProfilePin")),
         ("thinking", thinking),
         ("reasoning", reasoning),
         ("verbose", verbose),

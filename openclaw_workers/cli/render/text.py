@@ -129,6 +129,13 @@ def dollars(amount: float) -> str:
     return f"${amount:.4f}"
 
 
+def cost_of_calls(cost: float, calls: int, unpriced: int) -> str:
+    """Dollars for calls, of which some may have been of models whose price is not known."""
+    if not unpriced:
+        return dollars(cost)
+    return "unknown" if unpriced == calls else f"{dollars(cost)} + unknown"
+
+
 def age(at_ms: int | None) -> str:
     """How long ago something was."""
     return f"{span(now_ms() - at_ms)} ago" if at_ms else "-"

@@ -1,4 +1,7 @@
-"""Writing transcripts out as JSONL in OpenClaw's layout, when a session ends and whenever someone asks."""
+"""Transcripts as JSONL files in OpenClaw's layout: archives, when a session ends, and exports, when someone asks.
+
+An archive holds the entries as they are stored, because we read it again. An export holds them as OpenClaw reads them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from openclaw_workers.clock import iso
 from openclaw_workers.domain.session_key import parse_key
 from openclaw_workers.domain.session_row import SessionEntry
 
-FORMAT_VERSION = 2
+ARCHIVE_VERSION = 2
 INDEX_FILE = "sessions.json"
 NEW_FOLDERS = 4
 """`agents/<id>/sessions` and what it lies in."""
@@ -33,10 +36,10 @@ def transcript_name(session_id: str, session_key: str) -> str:
     return f"{session_id}-topic-{_SAFE.sub('_', topic)}.jsonl" if topic else f"{session_id}.jsonl"
 
 
-def header_line(session_id: str, started_at: int, cwd: str) -> str:
+def header_line(session_id: str, started_at: int, cwd: str, version: int = ARCHIVE_VERSION) -> str:
     header = {
         "type": "session",
-        "version": FORMAT_VERSION,
+        "version": version,
         "id": session_id,
         "timestamp": iso(started_at),
         "cwd": cwd,
@@ -44,9 +47,9 @@ def header_line(session_id: str, started_at: int, cwd: str) -> str:
     return json.dumps(header)
 
 
-def write_transcript(path: Path, *, session_id: str, started_at: int, cwd: str, entries: Iterable[str]) -> None:
-    """Header line, then the stored entries as they are. Replaces the file at once or not at all."""
-    _write(path, [header_line(session_id, started_at, cwd), *entries])
+def write_transcript(path: Path, header: str, entries: Iterable[str]) -> None:
+    """Header line, then the entries. Replaces the file at once or not at all."""
+    _write(path, [header, *entries])
 
 
 def append_entries(path: Path, header: str, entries: Sequence[str], *, confirmed: int | None) -> int | None:

@@ -51,6 +51,7 @@ STEPS = {
     "auth": "the owner has to check the API key: `ocw models status` shows which.",
     "auth_permanent": "the owner has to replace the API key: `ocw models status` shows which.",
     "timeout": "send the message again, or choose another model with `/model`.",
+    "price_unknown": "choose another model with `/model`, or give this one's price in the configuration.",
     "model_not_found": "choose another model with `/model list`.",
     "context_overflow": "shorten the conversation with `/compact`, or begin a new one with `/new`.",
     "lost": "send the message again. If it fails again, split the request; `ocw runs show {run}` shows what was done.",

@@ -13,10 +13,12 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
+from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.session_key import agent_of, chat_type
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import safe_line, wrap
+from openclaw_workers.engine.attachments import MessageFiles
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
@@ -89,6 +91,7 @@ class AcceptOptions(TypedDict, total=False):
     context_tokens: int | None
     timeout_seconds: int | None
     mode: QueueMode | None
+    files: Sequence[SentFile]
     attachments: Sequence[Attachment]
 
 
@@ -122,8 +125,10 @@ class Intake:
         chats: ChatDelivery,
         settings: Settings,
         skills: SkillFinder,
+        files: MessageFiles,
     ) -> None:
         self._skills = skills
+        self._files = files
         self._inbox = inbox
         self._reader = reader
         self._services = services
@@ -153,11 +158,14 @@ class Intake:
     def finish(self, prepared: PreparedMessage, reply: list[Any]) -> tuple[Queued | Rejected, RunId | None]:
         """What the script has done with a message, and the run whose wake-up must be published now.
 
+        Without I/O, unless a message with files was rejected.
+
         Raises:
             StoreFull, CorruptRecord: not accepted.
         """
         match self._inbox.accepted(prepared.message, reply):
             case Refused(reason):
+                self._files.discard(prepared.message)
                 return Rejected(prepared.message.id, reason), None
             case Accepted(where, run, wake, event_id, duplicate):
                 return Queued(prepared.message.id, where, run, event_id, duplicate), wake
@@ -183,9 +191,12 @@ class Intake:
         context_tokens: int | None = None,
         timeout_seconds: int | None = None,
         mode: QueueMode | None = None,
+        files: Sequence[SentFile] = (),
         attachments: Sequence[Attachment] = (),
     ) -> PreparedMessage | PreparedCommand:
-        """Check a message, without I/O if the waker is ready. `mode` says how a busy session treats this one message.
+        """Check a message, without I/O if the waker is ready and no files come with it.
+
+        `mode` says how a busy session treats this one message.
 
         `sender` is a name, `sender_id` an id of the channel. `command_authority` is that of a command, if it differs
         from that of a message. `bot_name` is how `/command@name` calls us. `shown_as` is what the model reads instead
@@ -194,18 +205,20 @@ class Intake:
         the answer is to be a reply to it.
 
         What is said of the model, the prompt, thinking, context and time holds for the turn this message starts.
-        `attachments`: files already copied into the agent's workspace, never paths that a stranger named.
+        `files` come with it. They are stored in Redis here, and the worker that runs the turn writes them into the
+        workspace. `attachments`: files that are stored or written already, never paths that a stranger named.
 
         Raises:
-            BadInput: the text is empty or too large, there is no such model or level, or a command is not known, not
-                understood, not allowed, or given files.
+            BadInput: the text is empty or too large, there is no such model or level, the files are too many or too
+                large, or a command is not known, not understood, not allowed, or given files.
+            StoreUnavailable: a file could not be stored.
         """
         text = _clean(text)
         message_id = MessageId(replace_surrogates(message_id)) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
         commands = authority if command_authority is None else command_authority
         caller = Caller(route, authority, commands, safe_line(sender), safe_line(sender_id))
-        parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
+        parsed = self._command(text, caller, bot_name, has_files=bool(files or attachments))
         if parsed is not None and parsed.command.now is not None:
             return PreparedCommand(parsed, self._context(session, caller, delivery))
         skill = None if parsed else self._skills.find(text, session, commands, bot_name)
@@ -228,6 +241,8 @@ class Intake:
             },
             attachments=tuple(attachments),
         )
+        if files:
+            message = self._files.store(message, files)
         return self._prepared(message, mode, delivery, row)
 
     def post(

@@ -16,8 +16,8 @@ from openclaw_workers.engine.llm.failover import attempt_of
 from openclaw_workers.metrics import COST, TOKENS
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 
-Price = Callable[[str, str, Usage], float]
-"""Dollars for a provider, a model and its tokens."""
+Price = Callable[[str, str, Usage], float | None]
+"""Dollars for a provider, a model and its tokens; None if the price is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CallLog:
         cost = self.price(provider, model, call.usage)
         for kind in ("input", "output", "cache_read", "cache_write"):
             TOKENS.add(call.candidate.name, kind, amount=getattr(call.usage, kind))
-        COST.add(call.candidate.name, amount=cost)
+        COST.add(call.candidate.name, amount=cost or 0.0)
         self._calls.append(
             ModelCall(
                 id=call.id,
@@ -57,7 +57,8 @@ class CallLog:
                 model=model,
                 profile=call.candidate.profile,
                 usage=call.usage,
-                cost=cost,
+                cost=cost or 0.0,
+                is_priced=cost is not None,
                 milliseconds=int(call.seconds * 1000),
                 outcome=call.outcome,
                 estimated=call.estimated,

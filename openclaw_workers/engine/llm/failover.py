@@ -21,7 +21,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.engine.llm.admission import SHOWN_AFTER_SECONDS, Admission
 from openclaw_workers.engine.llm.keyring import Keyring, Option
-from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.errors import FailureReason, ProviderError, describe_cooldown
 from openclaw_workers.metrics import FAILOVERS
 
 log = structlog.get_logger(__name__)
@@ -163,7 +163,7 @@ class ModelChain:
             return None
         self._retries += 1
         pause = max(PAUSE_SECONDS * self._retries, asked or 0)
-        self._wait(pause, f"{candidate.name} failed ({error.reason})")
+        self._wait(pause, f"{candidate.name} failed ({error.description})")
         return candidate
 
     def _after_a_pause(self) -> Candidate | None:
@@ -201,7 +201,7 @@ class ModelChain:
                 return probed
             if keys:
                 reason, seconds = self.keyring.rest(standing, keys)
-                why = f"provider {option.provider.name} is left alone after a failure ({reason})"
+                why = f"provider {option.provider.name} is left alone after a failure ({describe_cooldown(reason)})"
                 self._skip(option, reason, f"{why}, for another {_span(seconds)}")
         return None
 
@@ -225,7 +225,7 @@ class ModelChain:
     def _all_failed(self, last: ProviderError | None = None) -> ProviderError:
         if last is not None and len({each.model for each in self.attempts}) == 1:
             return last
-        attempts = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
+        attempts = " | ".join(f"{each.model}: {each.error}{_cause(each)}" for each in self.attempts)
         paused = {each.reason for each in self.attempts if each.skipped and each.model not in self.refused}
         hints = [*([_NEW_KEY] if paused & OF_THE_KEY else []), *([_PAUSED] if paused else []), _EACH]
         return ProviderError(
@@ -233,6 +233,11 @@ class ModelChain:
             reason=last.reason if last else self.attempts[-1].reason,
             hint="; ".join(hints),
         )
+
+
+def _cause(failed: ModelAttempt) -> str:
+    """A skipped model was not called, and its text says why."""
+    return "" if failed.skipped else f" ({failed.description})"
 
 
 def _span(seconds: float) -> str:

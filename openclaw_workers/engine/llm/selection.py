@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -89,11 +90,13 @@ class Models:
         """
         budgets = self.budgets(agent, tree)
         guard = Admission(self._limits, run, budgets, self._limits_of, self._reservation, on_wait=on_wait)
-        options = self._options_of(agent)
+        pin = row.get("authProfilePin", "")
+        options = [_pinned(option, pin) for option in self._options_of(agent)] if pin else self._options_of(agent)
         counts_dollars = any(budget.cost is not None for budget in budgets)
         return ModelChain(
             options=options,
             refused=_absent(options)
+            | _without_pinned_key(options, pin)
             | (_unpriced(options) if counts_dollars else {})
             | ({} if authority.covers(Authority.OWNER) else _with_own_tools(options)),
             keyring=Keyring(self._cooldowns, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
@@ -137,12 +140,14 @@ class Models:
         day = datetime.now(UTC).strftime("%Y-%m-%d")
         return [_budget(f"{name} {day}", settings) for name, settings in limited.items()]
 
-    def price(self, provider: str, model: str, usage: Usage) -> float:
-        """Dollars; 0 where the price is not known."""
+    def price(self, provider: str, model: str, usage: Usage) -> float | None:
+        """Dollars; None where the price is not known. Models that run here cost nothing."""
         found = self.providers.get(provider)
-        cost = found.model(model).cost if isinstance(found, RemoteProvider) else None
-        if cost is None:
+        if not isinstance(found, RemoteProvider):
             return 0.0
+        cost = found.model(model).cost
+        if cost is None:
+            return None
         dollars = usage.input * cost.input + usage.output * cost.output
         return (dollars + usage.cache_read * cost.cache_read + usage.cache_write * cost.cache_write) / PER_MILLION
 
@@ -199,11 +204,11 @@ class Models:
         most = provider.max_output_tokens(candidate.model)
         # What a provider writes into its cache may cost more than what it only reads.
         possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
-        cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)
+        cost = max(self.price(provider.name, candidate.model, usage) or 0.0 for usage in possible)
         return Amounts(tokens=tokens + most, cost=cost, calls=1, seconds=RESERVED_SECONDS)
 
     def _embedding_reservation(self, candidate: Candidate, tokens: int) -> Amounts:
-        cost = self.price(candidate.provider.name, candidate.model, Usage(input=tokens))
+        cost = self.price(candidate.provider.name, candidate.model, Usage(input=tokens)) or 0.0
         return Amounts(tokens=tokens, cost=cost, calls=1, seconds=RESERVED_SECONDS)
 
 
@@ -217,6 +222,22 @@ def _absent(options: Sequence[Option]) -> dict[str, Refused]:
     return {name: (found.why.reason, found.why.message) for name, found in named if isinstance(found, MissingProvider)}
 
 
+def _pinned(option: Option, pin: str) -> Option:
+    """The same model with the pinned key alone; unchanged if that key is not one of its own."""
+    mine = next((each for each in option.endpoints if each and pin == f"{each.provider}/{each.profile_id}"), None)
+    return replace(option, groups=[[mine]]) if mine else option
+
+
+def _without_pinned_key(options: Sequence[Option], pin: str) -> dict[str, Refused]:
+    """Models of the provider whose key is pinned, if that key is not there: no other one may be used instead."""
+    why = f"this session is pinned to the key {pin}, which is not configured; `/model NAME` ends the pin"
+    pinned = [each for each in options if pin and each.provider.name == pin.partition("/")[0]]
+    missing = [
+        each for each in pinned if not any(key and f"{key.provider}/{key.profile_id}" == pin for key in each.endpoints)
+    ]
+    return {each.name: (FailureReason.AUTH, why) for each in missing}
+
+
 def _with_own_tools(options: Sequence[Option]) -> dict[str, Refused]:
     """Programs that act as models: nothing here limits what they do."""
     why = "it is a program with tools of its own, and only owners may use it; configure another model as a fallback"
@@ -228,7 +249,7 @@ def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
     why = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
     remote = ((each, each.provider) for each in options)
     return {
-        each.name: (FailureReason.BILLING, why.format(provider.name, each.model))
+        each.name: (FailureReason.PRICE_UNKNOWN, why.format(provider.name, each.model))
         for each, provider in remote
         if isinstance(provider, RemoteProvider) and provider.model(each.model).cost is None
     }

@@ -70,6 +70,7 @@ class EmbeddingCalls:
     def _book(self, agent: AgentConfig, candidate: Candidate, run: RunId, call_id: str, tokens: int) -> None:
         session, usage = main_key(agent.id), Usage(input=tokens)
         provider, model = candidate.provider.name, candidate.model
+        cost = self._models.price(provider, model, usage)
         call = ModelCall(
             id=call_id,
             at=now_ms(),
@@ -80,7 +81,8 @@ class EmbeddingCalls:
             provider=provider,
             model=model,
             usage=usage,
-            cost=self._models.price(provider, model, usage),
+            cost=cost or 0.0,
+            is_priced=cost is not None,
         )
         budgets = [budget.name for budget in self._models.budgets(agent, session)]
         try:

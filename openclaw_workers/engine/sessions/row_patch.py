@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from openclaw_workers.config.model_names import find_model
+from openclaw_workers.config.model_names import find_model, find_profile
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority
@@ -47,15 +47,13 @@ def _level(_: Settings, __: SessionKey, name: str, value: str) -> dict[str, str]
 
 
 def _model(settings: Settings, _: SessionKey, __: str, value: str) -> dict[str, str]:
+    """The model alone: the key has a field of its own, for owners."""
     provider, _slash, model = find_model(settings, value).partition("/") if value else ("", "", "")
     return {"providerOverride": provider, "modelOverride": model, "authProfileOverride": ""}
 
 
 def _auth_profile(settings: Settings, session: SessionKey, _: str, value: str) -> dict[str, str]:
-    known = {profile.id for given in settings.models.providers.values() for profile in given.auth_profiles}
-    if value and value not in {*known, "default"} and not value.startswith(f"{agent_of(session)}:"):
-        raise BadInput(f"no key profile {value!r}", hint="`ocw models status` lists them")
-    return {"authProfileOverride": value}
+    return {commands.PIN: find_profile(settings, value, agent_of(session)) if value else ""}
 
 
 _Setter = Callable[[Settings, SessionKey, str, str], dict[str, str]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +14,11 @@ from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspac
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage, Route
+from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.session_key import subagent_key
-from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, dump_entry
+from openclaw_workers.domain.transcript import AssistantEntry, Attachment, TranscriptEntry, UserEntry, dump_entry
 from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
+from openclaw_workers.engine.attachments import Store, attach
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.routing.thread_bindings import thread_of
 from openclaw_workers.engine.tree.child_files import files_dir
@@ -24,9 +28,8 @@ from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import NewChild
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.files.task_files import numbered_file_name
 from openclaw_workers.tools.sessions.port import SpawnCall
-from openclaw_workers.tools.sessions.spawn_input import SpawnInput
+from openclaw_workers.tools.sessions.spawn_input import MAX_FILES, SpawnInput
 
 DEFAULT_LABEL = "Background task"
 MOST_FORKED_TOKENS = 100_000
@@ -40,6 +43,8 @@ class Parent:
     agent: AgentConfig
     depth: int
     root: SessionKey
+    workspace: Path
+    """Where the turn works, and where its files are."""
 
     @property
     def session(self) -> SessionKey:
@@ -75,11 +80,15 @@ def build_child(
     settings: Settings,
     state_dir: Path,
     reader: Reader,
+    store: Store | None,
 ) -> NewChild:
     """Derive everything from the call, so that repeating it means the same child (rule 3).
 
+    `store` takes the files that come with its task; None if the child is registered already.
+
     Raises:
         ToolError: the workspace it asks for is not inside the agent's.
+        StoreUnavailable: a file could not be stored.
     """
     args, run = call.args, parent.taken.lease.run
     mode = args.mode or (SpawnMode.SESSION if args.thread else SpawnMode.RUN)
@@ -90,18 +99,19 @@ def build_child(
     deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
     role = role_at(depth, deepest)
     forked = _forked(parent, reader) if args.context == "fork" else []
-    files = {numbered_file_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
+    own_workspace = _workspace(parent, call, agent, workspace_dir(settings, agent.id, state_dir))
+    sent = [SentFile(file.name, base64.b64decode(file.content)) for file in args.attachments]
+    files = attach(sent, files_dir(session), owner=session, store=store, most=MAX_FILES)
     message = InboundMessage(
         id=MessageId(f"task-{child_run}"),
         session_key=session,
-        text=_first_message(
-            parent, call, f"{depth} of {deepest}", role, [f"{files_dir(session)}/{name}" for name in files]
-        ),
+        text=_first_message(parent, call, f"{depth} of {deepest}", role, [file.path for file in files]),
         # The answer of a child with a thread of its own goes there too.
         route=place if place and place.channel else Route(channel="internal", to=parent.session),
         authority=parent.authority,
         kind="internal",
         metadata={"provenance": "task"},
+        attachments=tuple(files),
     )
     archive_ms = 0 if args.cleanup is Cleanup.DELETE else agent.subagents.archive_after_minutes * 60_000
     keeps = mode is SpawnMode.SESSION or (args.cleanup is Cleanup.KEEP and archive_ms == 0)
@@ -118,7 +128,8 @@ def build_child(
             "forkedFromParent": "true" if forked else "false",
             "archiveAfterMs": str(archive_ms),
             **({name: value for name, value in delivery_fields(place).items() if value} if place else {}),
-            **_workspace(parent, call, agent, workspace_dir(settings, agent.id, state_dir)),
+            **own_workspace,
+            **({"spawnedWithFiles": "true"} if files else {}),
             **_choices(parent, call, agent, settings),
         },
         record=_record(parent, args, depth, role, mode) | _timeout(call, agent),
@@ -126,7 +137,7 @@ def build_child(
         mode=args.announce,
         cleanup_ms=-1 if keeps else archive_ms,
         entries=forked,
-        files=files,
+        uploads=[file.upload for file in files if file.upload],
         thread=place.address() if place else "",
     )
 
@@ -225,7 +236,19 @@ def _forked(parent: Parent, reader: Reader) -> list[str]:
         entries = entries[:-1]
     if sum(map(estimate_tokens, entries)) > MOST_FORKED_TOKENS:
         return []
-    return [dump_entry(entry) for entry in entries]
+    return [dump_entry(_with_absolute_paths(entry, parent.workspace)) for entry in entries]
+
+
+def _with_absolute_paths(entry: TranscriptEntry, workspace: Path) -> TranscriptEntry:
+    """An entry as a session with another workspace can read it: files that were sent lie in that of the parent."""
+    if not isinstance(entry, UserEntry) or not entry.attachments:
+        return entry
+    root = os.path.realpath(workspace)
+    files = [
+        Attachment(name=file.name, mime_type=file.mime_type, path=os.path.join(root, file.path))
+        for file in entry.attachments
+    ]
+    return entry.model_copy(update={"attachments": files})
 
 
 def _first_message(parent: Parent, call: SpawnCall, depth: str, role: Role, files: list[str]) -> str:

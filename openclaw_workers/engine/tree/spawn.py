@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,11 @@ from openclaw_workers.engine.tree.child import Parent, build_child
 from openclaw_workers.engine.tree.lineage import depth_of, root_of
 from openclaw_workers.engine.tree.spawn_checks import Refusal, check
 from openclaw_workers.engine.wake import Waker
-from openclaw_workers.errors import ToolError
+from openclaw_workers.errors import StoreFull, ToolError
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import NewChild, Spawned, Tree
 from openclaw_workers.store.turn_records import Taken
+from openclaw_workers.store.uploads import Uploads
 from openclaw_workers.tools.sessions.port import SpawnCall
 
 log = structlog.get_logger(__name__)
@@ -34,9 +35,21 @@ class Spawner:
     """Spawns on behalf of running turns."""
 
     def __init__(
-        self, *, tree: Tree, reader: Reader, waker: Waker, agents: AgentConfigs, settings: Settings, state_dir: Path
+        self,
+        *,
+        tree: Tree,
+        reader: Reader,
+        waker: Waker,
+        uploads: Uploads,
+        agents: AgentConfigs,
+        settings: Settings,
+        state_dir: Path,
+        workspace_of: Callable[[Taken], Path],
     ) -> None:
+        """`workspace_of`: where a turn works."""
         self._tree = tree
+        self._uploads = uploads
+        self._workspace_of = workspace_of
         self._reader = reader
         self._waker = waker
         self._agents = agents
@@ -50,6 +63,7 @@ class Spawner:
             agent=self._agents.resolve(agent_of(session)),
             depth=depth_of(session, taken.row, self._reader),
             root=root_of(session, taken.row),
+            workspace=self._workspace_of(taken),
         )
 
     def spawn(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[str]:
@@ -68,6 +82,8 @@ class Spawner:
             else []
         )
         verdict_of = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
+        refused = [child for child in children if verdict_of[child.run].verdict != "accepted"]
+        self._uploads.discard([upload for child in refused for upload in child.uploads])
         self._publish([(child, verdict_of[child.run]) for child in children])
         return [
             json.dumps(
@@ -85,7 +101,8 @@ class Spawner:
             others = 0 if call.call_id in registered else active
             agent = check(parent, call.args, others, self._settings, self._agents.resolve)
             if isinstance(agent, AgentConfig):
-                found.append(self._build(parent, call, agent, self._batch(parent, call, calls)))
+                is_known = call.call_id in registered
+                found.append(self._build(parent, call, agent, self._batch(parent, call, calls), is_known=is_known))
             else:
                 found.append(agent)
         return found
@@ -98,13 +115,24 @@ class Spawner:
         ids = {child_run_id(parent.session_id, parent.taken.lease.run, call.call_id): call.call_id for call in calls}
         return {ids[run.id] for run in self._reader.some_runs(list(ids))}
 
-    def _build(self, parent: Parent, call: SpawnCall, agent: AgentConfig, batch: BatchId) -> NewChild | Refusal:
+    def _build(
+        self, parent: Parent, call: SpawnCall, agent: AgentConfig, batch: BatchId, *, is_known: bool
+    ) -> NewChild | Refusal:
         try:
             return build_child(
-                parent, call, agent, batch, settings=self._settings, state_dir=self._state_dir, reader=self._reader
+                parent,
+                call,
+                agent,
+                batch,
+                settings=self._settings,
+                state_dir=self._state_dir,
+                reader=self._reader,
+                store=None if is_known else self._uploads.store,
             )
         except ToolError as error:
             return Refusal("error", error.message)
+        except StoreFull as error:
+            return Refusal("forbidden", f"{error.message}, and no files for sub-agents; do it yourself")
 
     def _batch(self, parent: Parent, call: SpawnCall, calls: Sequence[SpawnCall]) -> BatchId:
         """Children announced together share a batch, named after the first of them; the others have one each."""

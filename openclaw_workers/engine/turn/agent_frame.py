@@ -149,7 +149,7 @@ class AgentFrames:
         return position.sandbox.workspace if position.sandbox else self._agents.workspace(agent_id, session, call)
 
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
-        return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
+        return position.file_names(agent, in_groups=self._memory.in_group_prompts)
 
     def _get(self, *key: Any, offered: ToolSet, skills: AgentSkills) -> AgentFrame:
         """One thread builds a frame while the others wait: turns that start together would all build the same one."""

@@ -106,7 +106,7 @@ class TurnExecution:
             return self._not_prepared(taken, error)
         root = root_of(taken.lease.session, taken.row)
         calls = self._models.call_log(taken.lease.run, taken.lease.session, prepared.agent, root)
-        journal = RedisJournal(self._turns, handle, self._process, calls, step=taken.step)
+        journal = RedisJournal(self._turns, handle, self._process, calls, step=taken.step, receive=prepared.receive)
         try:
             asker = self._asker(taken, handle, prepared.agent, calls, journal)
         except (ProviderError, BadInput) as error:

@@ -12,6 +12,7 @@ import structlog
 from openclaw_workers.agent.model.asker import CallNote
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.engine.llm.call_log import CallLog
+from openclaw_workers.engine.turn.received_files import Receive
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.store.turns import Turns
@@ -53,8 +54,19 @@ def persist(write: Callable[[], T], process: WorkerState) -> T:
 class RedisJournal:
     """Implements agent.loop.Journal for one run."""
 
-    def __init__(self, turns: Turns, handle: RunHandle, process: WorkerState, call_log: CallLog, *, step: int) -> None:
+    def __init__(
+        self,
+        turns: Turns,
+        handle: RunHandle,
+        process: WorkerState,
+        call_log: CallLog,
+        *,
+        step: int,
+        receive: Receive = lambda entries: None,
+    ) -> None:
+        """`receive` writes the files of messages that join the turn."""
         self._turns = turns
+        self._receive = receive
         self._handle = handle
         self._process = process
         self._step = step
@@ -99,7 +111,10 @@ class RedisJournal:
         self._handle.cancel.check()
         if leaving:
             raise TurnHandedOver("this worker is leaving")
-        return [UserEntry.model_validate(entry) for entry in steered]
+        joined = [UserEntry.model_validate(entry) for entry in steered]
+        if joined:
+            persist(lambda: self._receive(joined), self._process)
+        return joined
 
     def text(self, delta: str) -> None:
         self.show("text.delta", {"text": delta})

@@ -179,7 +179,7 @@ def prompt_fields(taken: Taken, prepared: Prepared) -> dict[str, str]:
 
 def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:
     if isinstance(error, ProviderError):
-        message, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
+        message, reason = f"the model call failed ({error.description}): {error.message}", str(error.reason)
     elif isinstance(error, OpenClawError):
         message, reason = error.message, "error"
     else:

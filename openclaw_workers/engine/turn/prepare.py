@@ -18,9 +18,9 @@ from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.tree.lineage import authority_of, depth_of, group_of, is_sandboxed, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
-from openclaw_workers.engine.turn.attached_files import write_attached_files
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
+from openclaw_workers.engine.turn.received_files import Receive, ReceivedFiles
 from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
@@ -28,7 +28,6 @@ from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
 from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
-from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
 
 NO_PORTS = TurnPorts()
@@ -45,6 +44,8 @@ class Prepared:
     agent: AgentConfig
     report: str
     """The sizes of its system prompt, as JSON."""
+    receive: Receive
+    """Writes the files of messages that join the turn."""
     skills: AgentSkills = NO_SKILLS
 
 
@@ -60,7 +61,7 @@ class Preparer:
         transcripts: TranscriptCache,
         calibration: Calibration,
         reader: Reader,
-        tree: Tree,
+        received: ReceivedFiles,
         sandboxes: TurnSandboxes,
         main_key: str,
     ) -> None:
@@ -70,7 +71,7 @@ class Preparer:
         self._transcripts = transcripts
         self._calibration = calibration
         self._reader = reader
-        self._tree = tree
+        self._received = received
         self._sandboxes = sandboxes
         self._main_key = main_key
 
@@ -96,8 +97,6 @@ class Preparer:
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
             frame = frame.adding(extra, position.role)
-        if position.depth:
-            write_attached_files(self._tree, session, frame.setup.workspace)
         agent = frame.agent
         view_of = request_views(agent, frame.setup, position.role, self._calibration)
         view = view_of(self._models.first(agent))
@@ -122,8 +121,9 @@ class Preparer:
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
-        seen = _seen(self._transcripts.load(taken, budget), bound, taken.lease.run)
-        return Prepared(setup, seen, agent, frame.stored_report, frame.skills)
+        receive = self._received.into(frame.setup.workspace)
+        seen = _seen(self._transcripts.load(taken, budget, receive), bound, taken.lease.run)
+        return Prepared(setup, seen, agent, frame.stored_report, receive, frame.skills)
 
     def position(
         self, session: SessionKey, row: Mapping[str, str], turn: Authority, bound: Sequence[InboxEntry] = ()

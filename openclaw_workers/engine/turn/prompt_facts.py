@@ -16,7 +16,6 @@ from openclaw_workers.agent.prompt.sections import PromptFacts
 from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.clock import zone_name
-from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.group_place import GroupPlace
 from openclaw_workers.domain.messages import Authority, InboxEntry
@@ -57,11 +56,16 @@ class SessionPosition:
     only_tools: frozenset[str] | None = None
     """The only tools, in a turn whose message allows some; None in any other."""
 
-    def file_names(self, mode: PromptMode | None, *, in_groups: bool) -> Sequence[str]:
+    def file_names(self, agent: AgentConfig, *, in_groups: bool) -> Sequence[str]:
         """The workspace files for the prompt. `in_groups`: the configuration shows groups the private ones too."""
         if self.only_files is not None:
             return self.only_files
-        return file_names(mode, self.role, is_private=self.is_private or (in_groups and self.is_group))
+        return file_names(
+            agent.prompt_mode,
+            self.role,
+            is_private=self.is_private or (in_groups and self.is_group),
+            for_children=agent.subagents.project_files,
+        )
 
 
 def only_files(bound: Sequence[InboxEntry]) -> tuple[str, ...] | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from openclaw_workers.config.resolve import Overrides
 from openclaw_workers.config.tools import ElevatedSettings
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.sandbox.sandboxes import Sandboxes, SandboxPlan
 from openclaw_workers.engine.tree.lineage import is_sandboxed
+from openclaw_workers.engine.turn.overrides import session_overrides
 from openclaw_workers.sandbox.box import WORKSPACE
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.shell.sandbox_port import SandboxPort
@@ -51,6 +53,13 @@ class TurnSandboxes:
         if elevation := self._elevation(taken):
             return TurnSandbox(plan, elevation=elevation)
         return TurnSandbox(plan, self.sandboxes.for_session(key, plan))
+
+    def workspace(self, taken: Taken) -> Path:
+        """Where a turn works: in its sandbox, if that has a directory of its own."""
+        key = taken.lease.session
+        session = session_overrides(key, taken.row)
+        plan = self.of_turn(taken, session, NOTHING).plan
+        return plan.workspace if plan else self.agents.workspace(agent_of(key), session)
 
     def _elevation(self, taken: Taken) -> str:
         level = taken.row.get("elevatedLevel", "")

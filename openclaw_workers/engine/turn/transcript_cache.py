@@ -10,6 +10,7 @@ from threading import Lock
 from openclaw_workers.agent.context.history import estimate_tokens, reaches_back, seen_from
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.engine.turn.received_files import Receive
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import KnownTranscript, Taken
 
@@ -42,17 +43,22 @@ class TranscriptCache:
     def newest(self, session: SessionKey) -> list[TranscriptEntry]:
         return self._reader.transcript(session, -PAGE, -1)
 
-    def load(self, taken: Taken, budget_tokens: int | None) -> list[TranscriptEntry]:
+    def load(
+        self, taken: Taken, budget_tokens: int | None, receive: Receive = lambda entries: None
+    ) -> list[TranscriptEntry]:
         """The entries that fit the budget; without one, all that the model sees: back to the latest compaction.
+
+        `receive` writes the files of entries that this process has not seen yet.
 
         The log only grows, so what a process parsed in an earlier turn of the same session is still true; unless a
         failover of Redis lost some of it, which `take` finds out.
         """
         session = taken.lease.session
         known = self._recall(session)
-        entries = self._added(taken, known, whole=budget_tokens is None)
+        entries = self._added(taken, known, receive, whole=budget_tokens is None)
         if entries is None:
             entries = self._read_back(taken, budget_tokens)
+            receive(entries)
         if budget_tokens is None:
             entries = entries[seen_from(entries) :] if reaches_back(entries) else entries
         else:
@@ -60,7 +66,9 @@ class TranscriptCache:
         self._remember(session, _Remembered(_known_by(taken, known), entries, budget_tokens is None))
         return entries
 
-    def _added(self, taken: Taken, known: _Remembered | None, *, whole: bool) -> list[TranscriptEntry] | None:
+    def _added(
+        self, taken: Taken, known: _Remembered | None, receive: Receive, *, whole: bool
+    ) -> list[TranscriptEntry] | None:
         """What was remembered with what came since; None if that does not tell enough."""
         if known is None or not taken.known_holds or (whole and not known.whole):
             return None
@@ -72,6 +80,7 @@ class TranscriptCache:
         if fresh > len(new):  # `take` left out the rest, to keep its answer short
             end = taken.log_length - len(new) - 1
             entries = [*self._reader.transcript(taken.lease.session, known.known.length, end), *entries]
+        receive(entries)
         return [*known.entries, *entries]
 
     def _read_back(self, taken: Taken, budget_tokens: int | None) -> list[TranscriptEntry]:

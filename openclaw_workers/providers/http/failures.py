@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from socket import gaierror
 from typing import Any, Final
 
 from openclaw_workers.errors import FailureReason, ProviderError
@@ -42,7 +43,8 @@ _OVERFLOW = _any(
 _PER_MINUTE = _any(r"per[ -]minute", r"\btpm\b", r"\brpm\b", r"rate.?limit")
 _BILLING = _any(
     r"credit balance",
-    r"insufficient.{0,3}(credits?|balance|funds|quota)",
+    r"insufficient.{0,3}(balance|funds|quota)",
+    r"insufficient.*credit",
     r"exceeded your current quota",
     r"billing.{0,3}(hard.?limit|error|not active|details)",
     r"payment required",
@@ -57,6 +59,7 @@ _REVOKED = _any(
     r"invalid_api_key",
     r"organi[sz]ation.{0,12}on.?hold",
 )
+_NOT_ALLOWED = _any(r"authentication_error", r"permission_error", r"invalid.*api.*key")
 _NOT_THIS_MODEL = _any(r"model_not_found", r"access to (the )?model\b")
 """The key is valid but not allowed to use this model."""
 _NO_SESSION = _any(
@@ -78,6 +81,14 @@ _LATE = _any(
     r"internal.?server.?error|server had an error",
 )
 
+_CONNECTION_REFUSED = _any(r"connection refused", r"actively refused")
+_HOST_NOT_FOUND = _any(
+    r"name or service not known",
+    r"nodename nor servname",
+    r"name resolution",
+    r"no address associated with hostname",
+    r"getaddrinfo failed",
+)
 _SAID = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]+ ?)+)", re.IGNORECASE)
 """As in `try again in 1m26.4s` or `retry after 20 seconds`."""
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)", re.IGNORECASE)
@@ -115,7 +126,7 @@ _RULES: Final = (
     _rule(FailureReason.MODEL_NOT_FOUND, when={403}, words=_NOT_THIS_MODEL),
     _rule(FailureReason.AUTH_PERMANENT, when={401, 403}, words=_REVOKED),
     _rule(FailureReason.AUTH_PERMANENT, when={None, 400}, words=_any(r"invalid_api_key", r"api.?key not valid")),
-    _rule(FailureReason.AUTH, {401, 403}, when={None}, words=_any(r"authentication_error", r"permission_error")),
+    _rule(FailureReason.AUTH, {401, 403}, when={None}, words=_NOT_ALLOWED),
     _rule(FailureReason.SESSION_EXPIRED, when={None, 400, 404, 410}, words=_NO_SESSION),
     _rule(FailureReason.MODEL_NOT_FOUND, {404}, when={None, 400}, words=_NO_MODEL),
     _rule(FailureReason.TIMEOUT, {408, 499, 502, 503, 504, *range(520, 525)}, when={None, 500}, words=_LATE),
@@ -142,13 +153,15 @@ def to_provider_error(error: Exception, call: Call, *, begun: bool = False) -> P
     facts = _facts(error)
     names = {each.__name__ for each in type(error).__mro__}
     broken = facts.status is None and bool(names & _NETWORK)
+    code = facts.code
     if broken and any("Timeout" in name for name in names):
         reason, message = FailureReason.TIMEOUT, "no answer came in time"
     elif begun and facts.status is None and (broken or "ValueError" in names):
         reason, message = FailureReason.CUT, "the connection broke in the middle of the answer"
     elif broken:
-        to = f" to {call.endpoint.host}" if call.endpoint.host else ""
-        reason, message = FailureReason.TIMEOUT, f"no connection{to}: {_root(error)}"
+        to, root = f" to {call.endpoint.host}" if call.endpoint.host else "", _root(error)
+        code = code or _connection_failure(root)
+        reason, message = FailureReason.TIMEOUT, f"no connection{to}: {_shown(root)}"
     else:
         reason, message = reason_for(facts.failed_with, f"{facts.code} {facts.message}"), facts.message
     request_id = getattr(error, "request_id", None) or headers.get("x-request-id") or headers.get("request-id")
@@ -156,7 +169,7 @@ def to_provider_error(error: Exception, call: Call, *, begun: bool = False) -> P
         call.scrub(f"{call.endpoint.provider}: {message}")[:_SHOWN_CHARS],
         reason=reason,
         status=facts.failed_with,
-        code=call.scrub(facts.code) or None,
+        code=call.scrub(code) or None,
         retry_after=retry_after(headers, facts.message),
         request_id=call.scrub(request_id) if request_id else None,
         hint=_OTHER_MODEL.format(call.endpoint.provider) if reason is FailureReason.MODEL_NOT_FOUND else None,
@@ -223,9 +236,24 @@ def _facts(error: Exception) -> _Facts:
     return _Facts(status if isinstance(status, int) else None, code, str(message or error))
 
 
-def _root(error: BaseException) -> str:
+def _root(error: BaseException) -> BaseException:
     while error.__cause__ is not None:
         error = error.__cause__
+    return error
+
+
+def _connection_failure(root: BaseException) -> str:
+    """One of our codes for calls that did not reach their server.
+
+    The text counts too: HTTP libraries do not always keep the cause.
+    """
+    if isinstance(root, ConnectionRefusedError) or _CONNECTION_REFUSED.search(str(root)):
+        return "connection_refused"
+    is_dns = isinstance(root, gaierror) or _HOST_NOT_FOUND.search(str(root))
+    return "host_not_found" if is_dns else "connection_failed"
+
+
+def _shown(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 

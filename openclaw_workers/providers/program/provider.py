@@ -19,6 +19,7 @@ from openclaw_workers.domain.transcript import ThinkingBlock, Usage
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.answers import finish
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
+from openclaw_workers.providers.http.failures import reason_for
 from openclaw_workers.providers.program.output import Output
 from openclaw_workers.providers.program.process import RunningProgram
 from openclaw_workers.providers.program.prompt import SESSION, Prompt, prompt_for, system_for
@@ -164,6 +165,6 @@ def _check(
     if running.status:
         raise ProviderError(
             f"{name} ended with status {running.status}: {complaint or 'it did not say why'}",
-            reason=FailureReason.SESSION_EXPIRED if forgotten else FailureReason.UNKNOWN,
+            reason=FailureReason.SESSION_EXPIRED if forgotten else reason_for(None, complaint),
             code=f"exit_{running.status}",
         )

@@ -27,6 +27,8 @@ class Total:
     cache_read: int = 0
     cache_write: int = 0
     cost: float = 0.0
+    unpriced: int = 0
+    """Calls of models whose price is not known."""
     milliseconds: int = 0
 
     def add(self, call: ModelCall) -> None:
@@ -38,6 +40,7 @@ class Total:
         self.cache_read += call.usage.cache_read
         self.cache_write += call.usage.cache_write
         self.cost += call.cost
+        self.unpriced += not call.is_priced
         self.milliseconds += call.milliseconds
 
 

@@ -24,7 +24,6 @@
     stop_orders     hash    orders to stop children
     children        zset    all children of the session
     spawned         zset    sessions that the session has spawned
-    files           hash    files that the session was spawned with
     threads         hash    thread -> the session bound to it
     lost_calls         hash    model calls whose run was taken away
     outgoing        stream  new messages to chats
@@ -143,10 +142,10 @@ if verb == "delete" then
     redis.call("DEL", log) -- it began as a copy of what its client keeps
   end
   cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
-    redis.call("EXISTS", files) == 1)
+    redis.call("HEXISTS", row, "spawnedWithFiles") == 1)
   set_label(label_prefix, row, session, "", now)
   forget_spawned(ctl, session)
-  redis.call("DEL", row, ctl, inbox, bound, files, spawned, system_events, event_keys)
+  redis.call("DEL", row, ctl, inbox, bound, spawned, system_events, event_keys)
   -- The announce that carries up what a deleted child has not read still needs to know its children.
   redis.call("EXPIRE", children, RUN_KEPT_S)
   redis.call("ZREM", sessions, session)

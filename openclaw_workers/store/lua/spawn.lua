@@ -19,8 +19,8 @@
     memory       hash    how full Redis is
     spawned      zset    sessions that the parent has spawned
     label_prefix zset    start of the key of the sessions with a label
-    child_keys…  keys    for each child ten: row, ctl, inbox, receipts, events, transcript, files, run, its batch and
-                         the batch's unsettled runs
+    child_keys…  keys    for each child nine: row, ctl, inbox, receipts, events, transcript, run, its batch and the
+                         batch's unsettled runs
   args
     lease          text    parent's lease
     parent_run     text    parent's run id
@@ -29,8 +29,8 @@
     most_tree      number  most unsettled runs of the tree
     rewake_ms      number  milliseconds after which an unanswered wake-up counts as lost
     new_children…  json    for each child: run, session, session_id, agent, message_id, message (JSON text without its
-                           place), row and record (objects of strings), entries (first transcript entries), files,
-                           batch, mode, cleanup_ms (-1 for never), thread (address it is bound to, or "")
+                           place), row and record (objects of strings), entries (first transcript entries), batch,
+                           mode, cleanup_ms (-1 for never), thread (address it is bound to, or "")
 
   Returns  {"lost"}, or a list with one answer for each child:
            {"accepted", index in its batch} | {"children", how many there are} | {"tree", how many} | {"cancelled"}
@@ -41,7 +41,7 @@
     children registered or refused, and changes nothing (rules 3, 13), even if there is room by then: the batch may
     have been announced.
 ]]
-local CHILD_KEYS = { "row", "ctl", "inbox", "receipts", "events", "log", "files", "run", "batch", "open" }
+local CHILD_KEYS = { "row", "ctl", "inbox", "receipts", "events", "log", "run", "batch", "open" }
 local now = now_ms()
 
 local owns, c = check_lease(ctl, lease, "abort")
@@ -66,7 +66,6 @@ local function create_session(k, child)
   for _, entry in ipairs(child.entries) do
     redis.call("RPUSH", k.log, entry)
   end
-  set_fields(k.files, child.files)
   local id = child.message_id
   redis.call("HSET", k.ctl, "seq", 1)
   redis.call("ZADD", k.inbox, 1, '{"seq":1,"accepted_at":' .. now .. ',"mode":"followup","debounce_ms":0,'

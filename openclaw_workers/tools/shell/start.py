@@ -183,6 +183,7 @@ def _restriction(launch: Launch) -> Restriction:
         "open_files": {str(fd): path for fd, path in launch.open_files.items()},
         "cgroups": list(launch.cgroups),
         "rlimits": dict(launch.rlimits),
+        "niceness": launch.niceness,
     }
     if launch.staged is not None:
         restriction["staged"] = launch.staged

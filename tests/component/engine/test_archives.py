@@ -123,7 +123,7 @@ def test_looking_for_repeats_takes_time_in_proportion(tmp_path: Path) -> None:
 
 def test_any_unicode_is_written(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    write_transcript(path, session_id="s", started_at=0, cwd="/", entries=['{"text":"雪\u2028"}'])
+    write_transcript(path, HEADER, ['{"text":"雪\u2028"}'])
     assert path.read_text(encoding="utf-8").split("\n")[1] == '{"text":"雪\u2028"}'
 
 

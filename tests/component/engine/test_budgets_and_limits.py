@@ -22,6 +22,7 @@ from openclaw_workers.engine.llm import admission as guard
 from openclaw_workers.engine.llm.admission import Admission
 from openclaw_workers.errors import TurnAborted
 from openclaw_workers.providers.registry import Providers
+from openclaw_workers.store.llm.ledger import totals
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from tests.component.engine.conftest import SESSION, MakeEngine
 from tests.component.engine.model_turns import is_flush, is_summary
@@ -103,6 +104,7 @@ def test_a_model_of_unknown_price_is_not_asked_under_a_budget_in_dollars(
     run = wired.turn()
     assert (run.state, wired.asked(), wired.ledger()) == ("error", [], [])
     assert MISSING in (run.error or "")
+    assert run.reason == "price_unknown", "nobody is sent to look after the account"
 
 
 def test_a_fallback_with_a_price_answers_for_a_model_without(make_engine: MakeEngine, server: WireServer) -> None:
@@ -128,6 +130,8 @@ def test_a_price_of_nothing_is_a_price(make_engine: MakeEngine, server: WireServ
 def test_a_price_is_asked_for_only_by_a_budget_in_dollars(make_engine: MakeEngine, server: WireServer) -> None:
     wired = wire_engine(make_engine, server, a=unpriced(server), model="a/m", budgets={"day": {"tokens": 500_000}})
     assert wired.turn().text == "a1:m"
+    (total,) = totals(wired.ledger(), lambda call: call.model)
+    assert (total.calls, total.unpriced, total.cost) == (1, 1, 0.0)
 
 
 @pytest.mark.parametrize("place", ["day", "tree", "agent"])

@@ -119,6 +119,7 @@ def test_where_nobody_answers_the_next_is_asked(make_engine: MakeEngine, server:
     assert sorted(told) == [(*key, Why.TIMEOUT, None) for key in keys]
     assert [each.model for each in run.model_attempts] == ["a/m", "a/m", "a/n", "a/n"]
     assert all(f"no connection to {address}" in each.error for each in run.model_attempts)
+    assert {each.description for each in run.model_attempts} == {"connection refused"}
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ import pytest
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.intake.accept import Answered
+from openclaw_workers.errors import BadInput, ProviderError
 from openclaw_workers.errors import FailureReason as Why
-from openclaw_workers.errors import ProviderError
 from openclaw_workers.store.llm.cooldowns import JITTER_THOUSANDTHS, MINUTE
-from tests.component.engine.conftest import SESSION, MakeEngine
+from tests.component.engine.conftest import CLI, SESSION, MakeEngine
 from tests.component.engine.wire_harness import WireHarness, wire_engine
 from tests.support.wire import Called, Failure, Recorded, Reply, WireServer
 
@@ -76,6 +78,58 @@ def test_one_key_serves_all_calls_of_a_turn(make_engine: MakeEngine, server: Wir
     wired.plan("a1:m", Reply(calls=[Called("read", {"path": "x"})]), Reply(calls=[Called("read", {"path": "y"})]))
     wired.turn()
     assert wired.asked() == ["a1:m"] * 3
+
+
+def command(wired: WireHarness, text: str, authority: Authority = Authority.OWNER) -> str:
+    answered = wired.engine.intake.accept(text, session=SESSION, route=CLI, authority=authority)
+    assert isinstance(answered, Answered)
+    return answered.text
+
+
+def test_a_pinned_key_serves_a_session_alone(make_engine: MakeEngine, server: WireServer) -> None:
+    wired = wire_engine(make_engine, server)
+    assert wired.turn().text == "a1:m"
+    assert command(wired, "/model a/m@a2") == "Model set: a/m, key a/a2."
+    assert "key     a/a2 (pinned)" in command(wired, "/status")
+    assert command(wired, "/model").startswith("Model: a/m, key a/a2.")
+    assert [wired.turn().text for _ in range(2)] == ["a2:m"] * 2
+
+    # When it fails, another model is asked, by the keys of its own provider, and no other key of this one
+    wired.plan("a2:m", Failure(402, "no money"))
+    wired.asked()
+    assert wired.turn().text == "b1:m"
+    assert wired.asked() == ["a2:m", "b1:m"]
+
+    # A reset keeps it, and a model without a key ends it
+    wired.engine.stores.sessions.reset(SESSION, Lane.MAIN, cap=0)
+    assert wired.turn().text == "b1:m"
+    command(wired, "/model a/m")
+    assert wired.turn().text == "a1:m"
+
+
+def test_only_owners_pin_keys_and_only_those_that_exist(make_engine: MakeEngine, server: WireServer) -> None:
+    wired = wire_engine(make_engine, server)
+    wired.turn()
+    with pytest.raises(BadInput, match="only an owner"):
+        command(wired, "/model a/m@a2", Authority.AUTHORIZED)
+    with pytest.raises(BadInput, match="no key profile 'nobody'; expected provider/profile: a/a1, a/a2"):
+        command(wired, "/model a/m@nobody")
+    assert "authProfilePin" not in wired.engine.stores.reader.row(SESSION)
+    command(wired, "/model a/m@a2")
+    command(wired, "/model a/n", Authority.AUTHORIZED)
+    assert wired.turn().text == "a2:n", "who may not choose a key does not end a pin either"
+
+
+def test_no_other_key_is_used_in_place_of_a_pinned_one_that_is_gone(
+    make_engine: MakeEngine, server: WireServer
+) -> None:
+    wired = wire_engine(make_engine, server, model="a/m")
+    wired.turn()
+    wired.engine.stores.sessions.patch(SESSION, {"authProfilePin": "a/main:gone"})
+    wired.asked()
+    run = wired.turn()
+    assert (run.state, run.reason, wired.asked()) == ("error", Why.AUTH, [])
+    assert "pinned to the key a/main:gone, which is not configured" in (run.error or "")
 
 
 # The article's decision table (004, 4.6).

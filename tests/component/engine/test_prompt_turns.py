@@ -283,6 +283,23 @@ def test_a_child_is_asked_of_the_model_that_its_alias_names(make_engine: MakeEng
     assert of_child.count(True) == 1
 
 
+def test_a_sub_agent_gets_the_files_of_its_workspace_only_by_setting(
+    make_engine: MakeEngine, server: WireServer
+) -> None:
+    def answer(request: Recorded) -> Reply:
+        asked = "sessions_spawn" in str(request.body["messages"]) or "## Sub-agent\n" in system(request)[0]
+        return Reply("done") if asked else Reply(calls=[Called("sessions_spawn", {"task": "count"})])
+
+    server.answer = answer
+    engine = engine_with(make_engine, server, subagents={"projectFiles": True})
+    write(engine, SOUL="Be brief.", MEMORY="the main conversation's secret")
+    ask(engine, "spawn one")
+
+    child = next(request for request in server.requests if "## Sub-agent\n" in system(request)[0])
+    assert "Be brief." in system(child)[0]
+    assert "the main conversation's secret" not in system(child)[0]
+
+
 def test_a_child_gets_less(make_engine: MakeEngine, server: WireServer) -> None:
     def answer(request: Recorded) -> Reply:
         if "## Sub-agent\n" in system(request)[0]:
@@ -298,8 +315,7 @@ def test_a_child_gets_less(make_engine: MakeEngine, server: WireServer) -> None:
 
     child = next(request for request in server.requests if "## Sub-agent\n" in system(request)[0])
     stable, tail = system(child)
-    assert "Be brief." in stable
-    for absent in ("the main conversation's secret", "beat", "+4712345678", "NO_REPLY"):
+    for absent in ("Be brief.", "Shanghai", "the main conversation's secret", "beat", "+4712345678", "NO_REPLY"):
         assert absent not in stable, absent
     assert tail.startswith("## Runtime")
     assert "channel" not in runtime(child)

@@ -645,7 +645,7 @@ def test_a_link_that_leads_out_of_the_workspace_gets_no_files(engine: EngineHarn
     settle(engine)
 
     assert list((tmp_path / "outside").iterdir()) == []
-    assert "leads out of the workspace" in (child(engine).error or "")
+    assert child(engine).state is RunState.OK
 
 
 def test_base64_may_be_written_in_lines(engine: EngineHarness) -> None:

@@ -162,6 +162,15 @@ def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
     assert failed.message == "cli/helper ended with status 3: cannot: no ***", "its secrets are not repeated"
 
 
+def test_what_a_program_complains_of_decides_what_is_called_next(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import sys; sys.exit('Error: rate limit reached, try later')"]
+    settings = ModelsSettings.model_validate({"cli": {"helper": {"command": command}}})
+    request = ModelRequest("helper", "", [user("hello")], workspace=tmp_path)
+    with pytest.raises(ProviderError) as failed:
+        list(Providers(settings).get("cli").stream(request, Cancel()))
+    assert (failed.value.reason, failed.value.status) == (FailureReason.RATE_LIMIT, None)
+
+
 def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     settings = ModelsSettings.model_validate({"cli": {"helper": {"command": ["no-such-program"]}}})
     with pytest.raises(ProviderError, match="no-such-program could not be started") as failed:

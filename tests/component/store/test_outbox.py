@@ -10,9 +10,9 @@ import redis as redis_py
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import OutgoingFile, OutgoingKind, OutgoingMessage, OutgoingState
 from openclaw_workers.errors import BadInput, NotFound, StoreFull
+from openclaw_workers.store.file_chunks import CHUNK_BYTES
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.outbox import Outbox
-from openclaw_workers.store.outbox_files import PIECE_BYTES
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 
 LEASE_MS = 5_000
@@ -376,12 +376,12 @@ def test_an_unreadable_message_fails_visibly_and_holds_nobody_up(outbox: OutboxH
     assert [each.state for each in shown.values() if each.id.startswith("unreadable-")] == [OutgoingState.FAILED]
 
 
-def test_a_file_is_stored_in_pieces_and_goes_when_it_was_sent(outbox: OutboxHarness) -> None:
+def test_a_file_is_stored_in_chunks_and_goes_when_it_was_sent(outbox: OutboxHarness) -> None:
     content = bytes(range(256)) * (8 * 4096)
     file = outbox.store.files.store("a.bin", "application/x", content)
     key = outbox.keys.outbox_file(file.id)
     assert file.size == len(content) == 8 << 20
-    assert outbox.redis.llen(key) == len(content) // PIECE_BYTES
+    assert outbox.redis.llen(key) == len(content) // CHUNK_BYTES
     assert int(outbox.redis.ttl(key)) > 0
 
     outbox.put("a", files=(file,))

@@ -41,6 +41,7 @@ from openclaw_workers.store.questions import Questions
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from openclaw_workers.store.tokens import Tokens
+from openclaw_workers.store.uploads import Uploads
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
 from tests.component.store.snapshot import Snapshot, snapshot
@@ -585,8 +586,12 @@ def outbox_drop(store: StoreHarness) -> None:
     store.outbox.drop("a")
 
 
-def outbox_file(store: StoreHarness) -> None:
+def store_chunk(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
+
+
+def store_upload(store: StoreHarness) -> None:
+    Uploads(store.redis, store.keys).store(b"a", "upload")
 
 
 def memory_lease(store: StoreHarness) -> None:
@@ -723,7 +728,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "outbox_record": [outbox_record(outcome) for outcome in PartOutcome],
     "outbox_renew": [outbox_renew, outbox_release],
     "outbox_settle": [outbox_retry, outbox_drop],
-    "outbox_file": [outbox_file],
+    "store_chunk": [store_chunk, store_upload],
     "pairing_request": [pairing_request],
     "pairing_approve": [pairing_approve],
     "pairing_refuse": [pairing_refuse],

@@ -167,12 +167,12 @@ def test_a_session_is_patched_reset_and_deleted(fleet: Fleet, api: Api, talked: 
         "responseUsage": "tokens",
         "sendPolicy": "deny",
         "groupActivation": "always",
-        "authProfile": "default",
+        "authProfile": "anthropic/main:spare",
     }
     row = api._checked(api.http.patch("/api/v1/sessions/change", json=wanted))["row"]
 
     kept = {**wanted, "label": "My notes", "providerOverride": "offline", "modelOverride": "demo"}
-    kept |= {"authProfileOverride": "default"}
+    kept |= {"authProfilePin": "anthropic/main:spare"}
     assert {name: row[name] for name in kept.keys() - {"model", "authProfile"}} == {
         name: value for name, value in kept.items() if name not in ("model", "authProfile")
     }

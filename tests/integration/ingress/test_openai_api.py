@@ -192,7 +192,7 @@ def test_pictures_become_attachments(client: openai.OpenAI, fleet: Fleet) -> Non
     assert isinstance(entry, UserEntry)
     (file,) = entry.attachments
     assert (file.name, file.mime_type) == ("image-2.png", "image/png")
-    assert str(fleet.workspace) in file.path
+    assert (fleet.workspace / file.path).read_bytes() == b"\x89PNG\r\n\x1a\n"
 
 
 def test_a_slash_command_is_answered_at_once(client: openai.OpenAI) -> None:

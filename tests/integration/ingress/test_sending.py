@@ -157,7 +157,8 @@ def test_a_file_reaches_the_workspace_of_the_agent(fleet: Fleet, chat: Api) -> N
     (entry,) = [each for each in fleet.transcript("files") if isinstance(each, UserEntry)]
     paths = [attachment.path for attachment in entry.attachments]
     assert [attachment.name for attachment in entry.attachments] == ["data.csv", "x.png"]
-    assert all(path.startswith(f"{fleet.workspace}/.openclaw/inbox/") for path in paths)
+    assert [(fleet.workspace / path).read_bytes() for path in paths] == [b"a,b\n1,2\n"] * 2
+    assert all(path.startswith(".openclaw/inbox/") for path in paths)
     assert (
         chat.error("POST", "/api/v1/send", json={"text": "x", "attachments": [{"name": "a", "data": "%%"}]})[0] == 400
     )

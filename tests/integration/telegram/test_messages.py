@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from openclaw_workers.domain.transcript import UserEntry
 from tests.integration.telegram.conftest import MakeFleet
@@ -26,7 +25,8 @@ def attached(fleet: TelegramFleet) -> list[tuple[str, bytes]]:
     """Files that came with messages of Ada's session, as a worker finds them."""
     entries = fleet.transcript(SESSION)
     files = [each for entry in entries if isinstance(entry, UserEntry) for each in entry.attachments]
-    return [(file.name, Path(file.path).read_bytes()) for file in files]
+    paths = [(file.name, fleet.workspace / file.path) for file in files]
+    return [(name, path.read_bytes()) for name, path in paths if path.exists()]
 
 
 def test_a_message_is_answered_once(fleet: TelegramFleet, telegram: FakeTelegram) -> None:

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.compaction import Context, NotCompacted, compact
-from openclaw_workers.agent.context.compaction_plan import has_grown, is_due, plan, trigger_tokens
+from openclaw_workers.agent.context.compaction_plan import has_grown, is_due, limit_tokens, plan, trigger_tokens
 from openclaw_workers.agent.context.history import estimate_tokens, repair, visible
+from openclaw_workers.agent.context.summaries import chunk_tokens
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
 from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS, MERGE_SUMMARIES
@@ -77,9 +78,9 @@ def compacted(log: list[TranscriptEntry], summariser: Summariser, **more: Any) -
     [
         pytest.param(200_000, {}, 160_000, id="80-percent"),
         pytest.param(200_000, {"reserveTokensFloor": 50_000}, 150_000, id="the-floor-is-larger"),
-        pytest.param(200_000, {"mode": "default", "reserveTokens": 60_000}, 140_000, id="the-reserve-is-larger"),
-        pytest.param(200_000, {"mode": "default", "reserveTokensFloor": 60_000}, 160_000, id="floor-is-safeguards"),
-        pytest.param(4_000, {"mode": "default", "reserveTokens": 4096}, 2_000, id="never-less-than-half"),
+        pytest.param(200_000, {"mode": "default", "reserveTokensFloor": 60_000}, 140_000, id="in-both-modes"),
+        pytest.param(200_000, {"reserveTokens": 60_000}, 160_000, id="the-reserve-is-at-most-an-eighth"),
+        pytest.param(4_000, {"reserveTokensFloor": 4096}, 2_000, id="never-less-than-half"),
     ],
 )
 def test_a_conversation_is_compacted_above_the_trigger(window: int, changes: dict[str, Any], trigger: int) -> None:
@@ -87,6 +88,34 @@ def test_a_conversation_is_compacted_above_the_trigger(window: int, changes: dic
     assert trigger_tokens(window, settings) == trigger
     assert not is_due(trigger, window, settings)
     assert is_due(trigger + 1, window, settings)
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("window", "reserve", "floor", "expected"),
+    [
+        pytest.param(200_000, 4096, 2048, 4096, id="the-defaults"),
+        pytest.param(16_000, 4096, 1000, 2000, id="an-eighth-of-the-window"),
+        pytest.param(8_000, 4096, 1800, 1800, id="the-floor"),
+        pytest.param(200_000, 500, 0, 500, id="a-short-summary"),
+    ],
+)
+def test_the_reserve_is_kept_free_and_bounds_the_summary(
+    mode: str, window: int, reserve: int, floor: int, expected: int
+) -> None:
+    settings, ctx = rules(mode=mode, reserveTokens=reserve, reserveTokensFloor=floor), context(window)
+    assert window - limit_tokens(window, settings) == expected
+    summariser = Summariser("word " * window)
+
+    entry = compacted(chat(9, chars=window // 4), summariser, rules=settings, context=ctx)
+
+    assert expected * 8 // 10 < ctx.estimator.text(entry.summary) <= expected
+    assert f"at most {expected * 3 // 4} words" in summariser.instructions[-1]
+    assert all(ctx.estimator.text(shown) <= window - expected for shown in summariser.shown)
+
+
+def test_a_summary_is_asked_for_in_parts_that_leave_the_reserve_free() -> None:
+    assert chunk_tokens(100_000, 0.0, 20_000) > chunk_tokens(100_000, 0.0, 80_000)
 
 
 def test_a_futile_compaction_is_not_repeated_until_the_conversation_has_grown() -> None:
@@ -120,7 +149,7 @@ def test_safeguard_drops_halves_as_the_article_has_it() -> None:
 
 def test_the_system_prompt_and_the_tools_count_too() -> None:
     small = plan(chat(9), rules(), 2000, 0, estimate_tokens)
-    large = plan(chat(9), rules(), 2000, 1000, estimate_tokens)
+    large = plan(chat(9), rules(), 2000, 1300, estimate_tokens)
     assert small is not None
     assert large is not None
     assert len(large.kept) < len(small.kept)

@@ -107,7 +107,9 @@ def pruned(entries: list[TranscriptEntry], **changes: Any) -> list[TranscriptEnt
     for number, entry in enumerate(entries):
         entry.timestamp = 1 + number
     settings = ContextPruningSettings.model_validate(changes)
-    return prune(entries, settings, window=100, frame_tokens=0, estimate=estimate_tokens, now_ms=10**9)
+    return prune(
+        entries, settings, window=100, frame_tokens=0, compact_above=80, estimate=estimate_tokens, now_ms=10**9
+    )
 
 
 def steps(first: ToolResultEntry) -> list[TranscriptEntry]:

@@ -91,18 +91,8 @@ def test_empty_parts_are_left_out() -> None:
 
 
 def test_a_sub_agent_gets_the_minimal_prompt() -> None:
-    given = facts(*TOOLS, role=Role.LEAF, **EVERYTHING)
-    assert names(given) == [
-        "identity",
-        "tooling",
-        "safety",
-        "workspace",
-        "time",
-        "project context",
-        "extra",
-        "runtime",
-        "worker",
-    ]
+    given = facts(*TOOLS, role=Role.LEAF, **{**EVERYTHING, "files": ()})
+    assert names(given) == ["identity", "tooling", "safety", "workspace", "extra", "runtime", "worker"]
     assert "background task" in join(prompt_parts(given))
     assert "personal assistant" not in join(prompt_parts(given))
     assert text(given, "extra") == "## Subagent Context\nBe brief."

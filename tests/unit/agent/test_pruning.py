@@ -45,13 +45,21 @@ def steps(*sizes: int, spacing: int = 1000, tool: str = "read") -> list[Transcri
 
 
 def pruned(
-    entries: list[TranscriptEntry], window: int, *, after: int = 2 * HOUR, frame: int = 0, **changes: Any
+    entries: list[TranscriptEntry],
+    window: int,
+    *,
+    after: int = 2 * HOUR,
+    frame: int = 0,
+    compact_above: int | None = None,
+    **changes: Any,
 ) -> list[TranscriptEntry]:
+    """What is shown this long after the last entry; the conversation is compacted above 80 % of the window."""
     return prune(
         entries,
         settings(**changes),
         window=window,
         frame_tokens=frame,
+        compact_above=window * 8 // 10 if compact_above is None else compact_above,
         estimate=estimate_tokens,
         now_ms=entries[-1].timestamp + after,
     )
@@ -145,10 +153,40 @@ def test_nothing_happens_while_there_is_room() -> None:
     assert pruned(entries, 100_000, frame=70_000) != entries, "the system prompt and the tools take room as well"
 
 
-def test_nothing_happens_while_the_cache_is_warm() -> None:
-    entries = steps(9000, 9000, 9000, 9000)
-    assert pruned(entries, 1000, after=HOUR // 2) == entries
-    assert pruned(entries, 1000, after=HOUR // 2, ttl="10m") != entries
+def test_below_the_compaction_trigger_only_results_older_than_the_ttl_are_trimmed() -> None:
+    entries, window = steps(9000, 100, 100, 100), 3100  # about 2,350 tokens: 76 % of the window
+    assert pruned(entries, window, after=HOUR // 2) == entries
+    assert pruned(entries, window, after=HOUR // 2, ttl="10m") != entries
+
+
+def test_a_result_gets_old_although_the_conversation_never_paused() -> None:
+    entries = steps(9000, 100, 100, 100, spacing=HOUR // 4)
+    assert pruned(entries, 3100, after=0) != entries
+
+
+def test_before_a_compaction_younger_results_are_trimmed_and_then_cleared() -> None:
+    entries = steps(9000, 9000, 9000, 100, 100, 100)  # about 6,850 tokens in a minute
+
+    assert "trimmed: 9,000 characters" in texts(pruned(entries, 8300, after=0))[0], "83 %"
+    assert texts(pruned(entries, 8700, after=0))[:3] == texts(entries)[:3], "79 %"
+
+    entries = steps(4000, 4000, 4000, 400, 400, 400)  # about 3,300 tokens, none of them long enough to be trimmed
+    assert texts(pruned(entries, 3500, after=0))[:2] == [PLACEHOLDER, texts(entries)[1]], "94 %"
+    assert texts(pruned(entries, 4000, after=0))[:2] == texts(entries)[:2], "82 %: it is compacted"
+
+
+def test_clearing_frees_enough_that_the_next_calls_change_nothing() -> None:
+    entries = steps(*[1200] * 40)
+    window, before, changes = 9000, pruned(entries, 9000, after=0), 0
+    for n in range(40, 56):
+        entries += [assistant("", f"call-{n}"), result(f"call-{n}", f"{n % 10}" * 1200)]
+        for entry in entries[-2:]:
+            entry.timestamp = entries[-3].timestamp + 1
+        now = pruned(entries, window, after=0)
+        changes += now[: len(before)] != before
+        before = now
+    assert texts(before).count(PLACEHOLDER) > 10
+    assert changes <= 3, "each change makes the provider's cache useless"
 
 
 def test_nothing_is_pruned_before_the_first_model_call() -> None:
@@ -156,25 +194,16 @@ def test_nothing_is_pruned_before_the_first_model_call() -> None:
     assert pruned(entries, 10, keepLastAssistants=0) == entries
 
 
-def test_pruned_results_stay_pruned_until_the_next_pause() -> None:
+def test_pruned_results_stay_pruned_in_later_calls() -> None:
     # Given a long pause, then a turn of two quick calls
     before = steps(9000, 100, 100, 100)
     back = before[-1].timestamp + 2 * HOUR
-    question, call, answer = user("and now?"), assistant("", "new"), result("new", "n" * 9000)
+    question, call, answer = user("and now?"), assistant("", "new"), result("new", "n" * 2000)
     question.timestamp, call.timestamp, answer.timestamp = back, back + 5000, back + 6000
 
     # When the view is made for the first and the second call
-    first = prune(
-        [*before, question], settings(), window=3000, frame_tokens=0, estimate=estimate_tokens, now_ms=back + 10
-    )
-    second = prune(
-        [*before, question, call, answer],
-        settings(),
-        window=3000,
-        frame_tokens=0,
-        estimate=estimate_tokens,
-        now_ms=back + 7000,
-    )
+    first = pruned([*before, question], 3000, after=10)
+    second = pruned([*before, question, call, answer], 3000, after=1000)
 
     # Then the second begins with the first, letter by letter, and so the cache serves it
     assert first != [*before, question]
@@ -192,6 +221,7 @@ def test_an_image_is_never_cut() -> None:
             settings(),
             window=10,
             frame_tokens=100,
+            compact_above=8,
             estimate=lambda _: 1,
             now_ms=entries[-1].timestamp + 2 * HOUR,
         )[2]
@@ -241,7 +271,10 @@ def test_pruning_changes_nothing_else(
     now = entries[-1].timestamp + after
 
     def view(of: list[TranscriptEntry]) -> list[TranscriptEntry]:
-        return prune(of, rules, window=window, frame_tokens=5, estimate=estimate_tokens, now_ms=now)
+        above = window * 8 // 10
+        return prune(
+            of, rules, window=window, frame_tokens=5, compact_above=above, estimate=estimate_tokens, now_ms=now
+        )
 
     once = view(entries)
 

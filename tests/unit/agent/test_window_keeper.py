@@ -51,7 +51,7 @@ class Conversation:
 
 
 def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> None:
-    # Given large results that pruning clears after a pause
+    # Given large results that pruning clears
     read = [each for n in range(6) for each in (assistant("", f"o{n}"), result(f"o{n}", "x" * 8000))]
     since = [each for n in range(7) for each in (user("q" * 900), assistant("a" * 900))]
     for entry in (*read, *since):

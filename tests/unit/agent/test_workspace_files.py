@@ -57,6 +57,16 @@ def test_a_sub_agent_does_not_get_private_files(tmp_path: Path) -> None:
     assert "MEMORY.md" not in MINIMAL
 
 
+def test_a_minimal_prompt_has_files_only_for_children_whose_settings_say_so() -> None:
+    assert file_names(None, Role.LEAF) == ()
+    assert file_names("minimal", Role.MAIN) == ()
+    assert file_names("minimal", Role.MAIN, for_children=True) == ()
+    assert file_names(None, Role.ORCHESTRATOR, for_children=True) == MINIMAL
+    assert file_names("full", Role.LEAF) == MINIMAL
+    assert file_names("none", Role.LEAF, for_children=True) == ()
+    assert "USER.md" not in file_names(None, Role.LEAF, is_private=False, for_children=True)
+
+
 def test_a_long_file_shows_its_start_and_its_end_and_how_long_it_is(tmp_path: Path) -> None:
     put(tmp_path, AGENTS="a" * 20_000 + "z" * 10_000)
     (file,) = load(tmp_path)

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from openclaw_workers.cli.render.text import field_list, has_colour, printable, span, table
+from openclaw_workers.cli.render.text import cost_of_calls, field_list, has_colour, printable, span, table
 
 
 def test_columns_line_up_also_with_wide_characters() -> None:
@@ -26,6 +26,12 @@ def test_a_field_list_leaves_out_empty_values_and_indents_long_ones() -> None:
 )
 def test_times_have_one_unit(milliseconds: float, text: str) -> None:
     assert span(milliseconds) == text
+
+
+def test_a_cost_that_is_not_known_is_not_zero() -> None:
+    assert cost_of_calls(0.0, 2, 0) == "$0.0000"
+    assert cost_of_calls(0.0, 2, 2) == "unknown"
+    assert cost_of_calls(0.5, 2, 1) == "$0.5000 + unknown"
 
 
 def test_escape_codes_of_others_do_not_reach_the_terminal() -> None:

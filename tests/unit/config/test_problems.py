@@ -73,6 +73,8 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("agents: {defaults: {workspace: ''}}", "agents.defaults.workspace: expected a path; leave the key out"),
         ("agents: {defaults: {workspace: ~somebody/x}}", "agents.defaults.workspace: expected ~/ or a full path"),
         ("agents: {defaults: {timeoutSeconds: 604801}}", "agents.defaults.timeoutSeconds: expected at most 604800"),
+        ("subagents: {maxChildrenPerAgent: 21}", "subagents.maxChildrenPerAgent: expected at most 20"),
+        ("subagents: {maxSpawnDepth: 6}", "subagents.maxSpawnDepth: expected at most 5"),
         ("subagents: {runTimeoutSeconds: 1000000000}", "subagents.runTimeoutSeconds: expected at most 604800"),
         ("engine: {leaseSeconds: 1e300}", "engine.leaseSeconds: expected at most 3600"),
         ("engine: {acceptTimeoutSeconds: 61}", "engine.acceptTimeoutSeconds: expected at most 60"),

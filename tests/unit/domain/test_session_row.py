@@ -92,6 +92,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "session_kind": st.sampled_from(SessionKind),
     "chat_type": st.sampled_from(ChatType),
     "forked_from_parent": st.booleans(),
+    "spawned_with_files": st.booleans(),
     "transient": st.booleans(),
     "spawn_authority": st.sampled_from(Authority),
     "subagent_role": st.sampled_from(["orchestrator", "leaf"]),

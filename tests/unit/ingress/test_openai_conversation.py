@@ -79,7 +79,7 @@ def test_pictures_and_files_are_taken_from_data_urls() -> None:
     message = history(("user", parts)).message
 
     assert message.text == "look"
-    assert [(file.name, file.data) for file in message.files] == [("image-2.png", PNG), ("a.pdf", b"%PDF-")]
+    assert [(file.name, file.content) for file in message.files] == [("image-2.png", PNG), ("a.pdf", b"%PDF-")]
 
 
 @pytest.mark.parametrize(

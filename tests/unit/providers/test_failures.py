@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import time
 from email.utils import formatdate
+from socket import gaierror
 
 import pytest
 
+from openclaw_workers.config.model_catalog import ModelInfo
 from openclaw_workers.errors import FailureReason as Why
-from openclaw_workers.providers.http.failures import reason_for, retry_after
+from openclaw_workers.errors import describe_cooldown, describe_failure
+from openclaw_workers.providers.base import ModelRequest
+from openclaw_workers.providers.call import Call
+from openclaw_workers.providers.endpoint import Endpoint
+from openclaw_workers.providers.http.failures import reason_for, retry_after, to_provider_error
+
+CALL = Call(
+    ModelRequest(model="m", system="", messages=[]),
+    ModelInfo("box", "m", "openai-completions", context_window=8000, max_tokens=1000),
+    Endpoint("box", base_url="http://127.0.0.1:9/v1"),
+)
 
 BY_TEXT: list[tuple[int | None, str, Why]] = [
     # Billing.
@@ -18,6 +30,7 @@ BY_TEXT: list[tuple[int | None, str, Why]] = [
     (400, "billing_hard_limit_reached Billing hard limit has been reached", Why.BILLING),
     (None, "billing_error Your account is out of credits", Why.BILLING),
     (403, "Payment required: insufficient credits", Why.BILLING),
+    (None, "Insufficient account credit", Why.BILLING),
     # Limits.
     (429, "rate_limit_error Number of request tokens has exceeded your per-minute rate limit", Why.RATE_LIMIT),
     (
@@ -43,6 +56,7 @@ BY_TEXT: list[tuple[int | None, str, Why]] = [
     (400, "API key not valid. Please pass a valid API key.", Why.AUTH_PERMANENT),
     (None, "authentication_error try again", Why.AUTH),
     (None, "invalid_api_key no", Why.AUTH_PERMANENT),
+    (None, "Invalid Anthropic API key provided", Why.AUTH),
     # Windows.
     (400, "prompt is too long: 208310 tokens > 200000 maximum", Why.CONTEXT_OVERFLOW),
     (400, "input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000", Why.CONTEXT_OVERFLOW),
@@ -82,6 +96,31 @@ BY_TEXT: list[tuple[int | None, str, Why]] = [
 @pytest.mark.parametrize(("status", "text", "reason"), BY_TEXT)
 def test_the_text_decides_where_the_status_does_not(status: int | None, text: str, reason: Why) -> None:
     assert reason_for(status, text) is reason
+
+
+@pytest.mark.parametrize(
+    ("raised", "described"),
+    [
+        pytest.param(ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"),
+        pytest.param(gaierror(-2, "Name or service not known"), "host not found", id="dns"),
+        pytest.param(OSError("[Errno 111] Connection refused"), "connection refused", id="refused-as-text"),
+        pytest.param(OSError("[Errno -2] Name or service not known"), "host not found", id="dns-as-text"),
+        pytest.param(ConnectionResetError(104, "reset"), "no connection", id="reset"),
+    ],
+)
+def test_a_call_that_did_not_reach_its_server_is_a_timeout_only_for_failover(raised: OSError, described: str) -> None:
+    failed = to_provider_error(raised, CALL)
+    assert failed.reason is Why.TIMEOUT
+    assert failed.description == described
+
+
+def test_what_people_read_is_what_happened() -> None:
+    assert describe_failure(Why.TIMEOUT, 500) == "HTTP 500"
+    assert describe_failure(Why.UNKNOWN, 500) == "HTTP 500"
+    assert describe_failure(Why.TIMEOUT, 504) == "timeout"
+    assert describe_failure(Why.TIMEOUT) == "timeout"
+    assert describe_failure(Why.RATE_LIMIT, 429) == "rate_limit"
+    assert describe_cooldown(Why.TIMEOUT) == "unavailable"
 
 
 def test_the_time_to_wait_is_read_from_headers_and_text() -> None:

@@ -62,5 +62,13 @@ def test_a_rule_for_an_alias_is_a_rule_for_its_tool(rule: dict[str, Any], pruned
     for number, entry in enumerate(entries):
         entry.timestamp = 1 + number
     settings = ContextPruningSettings.model_validate({"tools": rule})
-    after = prune(entries, settings, window=100, frame_tokens=0, estimate=lambda e: e.approx_tokens, now_ms=10**9)
+    after = prune(
+        entries,
+        settings,
+        window=100,
+        frame_tokens=0,
+        compact_above=80,
+        estimate=lambda entry: entry.approx_tokens,
+        now_ms=10**9,
+    )
     assert (after != entries) is pruned

@@ -9,8 +9,16 @@ from typing import get_args
 
 from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.model_catalog import Catalog
-from openclaw_workers.config.model_names import display_names, find_model, has_key, usable_models
+from openclaw_workers.config.model_names import (
+    display_names,
+    find_model,
+    find_profile,
+    has_key,
+    split_profile,
+    usable_models,
+)
 from openclaw_workers.config.resolve import default_model, model_aliases, resolve_agent, resolve_model
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.suggest import did_you_mean
@@ -18,6 +26,8 @@ from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.errors import BadInput, ProviderError
 
 CLEARING = ("default", "reset", "clear")
+PIN = "authProfilePin"
+"""Row field: the only key that is used for its provider, as provider/profile."""
 _NO_MODEL = dict.fromkeys(("providerOverride", "modelOverride", "authProfileOverride"), "")
 _SILENT_THINKERS = ("offline", "cli")
 """Providers whose models show nothing of what they think."""
@@ -27,17 +37,43 @@ def model(ctx: CommandContext, argument: str) -> str:
     """`/model`: show, choose, or list."""
     settings, wanted = ctx.settings, argument.strip()
     if not wanted:
-        return f"Model: {current_model(ctx)}. Usage: /model [name|default|list]"
+        pinned = pinned_key(ctx)
+        key = f", key {pinned}" if pinned else ""
+        return f"Model: {current_model(ctx)}{key}. Usage: /model [name[@profile]|default|list]"
     if wanted.lower() == "list":
         return _list(ctx)
     if wanted.lower() in CLEARING:
-        ctx.patch("model", _NO_MODEL)
+        ctx.patch("model", {**_NO_MODEL, **_unpinned(ctx)})
         return f"Model set: {current_model(ctx)}."
-    full = find_model(settings, wanted)
+    chosen, profile = split_profile(settings, wanted)
+    full = find_model(settings, chosen)
     provider, _, name = full.partition("/")
-    ctx.patch("model", {**_NO_MODEL, "providerOverride": provider, "modelOverride": name})
+    pin = {PIN: _checked_pin(ctx, f"{provider}/{profile}")} if profile else _unpinned(ctx)
+    ctx.patch("model", {**_NO_MODEL, "providerOverride": provider, "modelOverride": name, **pin})
+    key = f", key {pin[PIN]}" if profile else ""
     missing = f" No key for {provider} is configured; the agent needs one of its own."
-    return f"Model set: {full}." + ("" if has_key(settings, full) else missing)
+    return f"Model set: {full}{key}." + ("" if profile or has_key(settings, full) else missing)
+
+
+def pinned_key(ctx: CommandContext) -> str:
+    """The key that the session is pinned to, as provider/profile; "" if it is not."""
+    row = ctx.row()
+    return (row and row.auth_profile_pin) or ""
+
+
+def _checked_pin(ctx: CommandContext, name: str) -> str:
+    if not _is_owner(ctx):
+        raise BadInput("only an owner may choose the key of a session", hint="leave out @ and what follows")
+    return find_profile(ctx.settings, name, agent_of(ctx.session))
+
+
+def _unpinned(ctx: CommandContext) -> dict[str, str]:
+    """A model that is chosen without a key ends the pin, unless somebody chooses it who may not choose keys."""
+    return {PIN: ""} if _is_owner(ctx) else {}
+
+
+def _is_owner(ctx: CommandContext) -> bool:
+    return ctx.caller.command_authority.covers(Authority.OWNER)
 
 
 def current_model(ctx: CommandContext) -> str:

@@ -127,10 +127,11 @@ COMMANDS: dict[str, Command] = {
         ),
         Command(
             "model",
-            "/model [name|default|list]",
+            "/model [name[@profile]|default|list]",
             "which model answers in this session",
             Authority.AUTHORIZED,
             now=model_commands.model,
+            details="An owner may add `@profile`: then only that key of the model's provider is used.",
         ),
         Command(
             "think",

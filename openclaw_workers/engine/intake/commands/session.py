@@ -27,6 +27,8 @@ def status(ctx: CommandContext, _: str) -> str:
         lines.append(f"worker  {control.owner}, attempt {control.attempt}")
     if entry is not None:
         lines.append(f"model   {model_commands.current_model(ctx)}")
+        if entry.auth_profile_pin:
+            lines.append(f"key     {entry.auth_profile_pin} (pinned)")
         lines.append(f"tokens  {entry.input_tokens or 0} in, {entry.output_tokens or 0} out")
         lines.append(f"queue   {queue_in_force(ctx)['mode']}")
     return "\n".join(lines)

@@ -88,6 +88,7 @@ def _restrict(limits: Restriction) -> None:
         _, hard = resource.getrlimit(number)
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(number, (allowed, allowed))
+    os.nice(limits.get("niceness", 0))
     if "uid" in limits:
         os.setgroups([])
         os.setgid(limits["uid"])

@@ -21,6 +21,8 @@ class Restriction(TypedDict, total=False):
     """Directories of the cgroups that it joins; they are removed after its end."""
     rlimits: dict[str, int]
     """By the names of the module `resource`."""
+    niceness: int
+    """How much it gives way to processes of others, as nice(2) counts."""
     uid: int
     """User and group that it becomes."""
 

@@ -4,17 +4,22 @@ import { html, useState } from "../../preact.js";
 import { Icon } from "../../parts/icons.js";
 import { toast } from "../../parts/toasts.js";
 
-const MOST_BYTES = 8 * 1024 * 1024;
+const MOST_BYTES = 8 * 1024 * 1024; // of all files of a message together; the server has the same limit
 const MOST_FILES = 10;
 
 export function useAttachments() {
   const [files, setFiles] = useState([]);
   const add = async (list) => {
-    const chosen = [...list];
-    const fitting = chosen.filter((file) => file.size <= MOST_BYTES);
-    for (const file of chosen)
-      if (file.size > MOST_BYTES)
-        toast(`${file.name} has ${bytes(file.size)}; at most ${bytes(MOST_BYTES)} can be sent.`, "bad");
+    let room = files.reduce((left, file) => left - file.size, MOST_BYTES);
+    const fitting = [];
+    for (const file of list) {
+      if (file.size > room)
+        toast(`${file.name} has ${bytes(file.size)}; a message can bring ${bytes(MOST_BYTES)} in all.`, "bad");
+      else {
+        room -= file.size;
+        fitting.push(file);
+      }
+    }
     const read = await Promise.all(fitting.map(readFile));
     setFiles((old) => [...old, ...read].slice(0, MOST_FILES));
   };

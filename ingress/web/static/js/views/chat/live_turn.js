@@ -97,7 +97,7 @@ const STEPS = {
     ...turn,
     text: "",
     thinking: "",
-    note: `The model call failed (${data.reason}); trying again.`,
+    note: `The model call failed (${data.what ?? data.reason}); trying again.`,
   }),
   "model.waiting": (turn, data) => ({ ...turn, note: `Waiting: ${data.why}` }),
   "run.lost": (turn) => ({

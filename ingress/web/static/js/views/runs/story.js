@@ -44,14 +44,14 @@ function ownerSteps(run) {
       steps.push({ at: attempt.until, what: "Handed over", detail: "the worker was leaving" });
   });
   for (const failed of run.modelAttempts ?? []) {
-    if (failed.at) steps.push({ at: failed.at, what: failed.model, mood: "bad", detail: failed.reason });
+    if (failed.at) steps.push({ at: failed.at, what: failed.model, mood: "bad", detail: failed.description });
   }
   if (run.endedAt && run.state !== "ok")
     steps.push({
       at: run.endedAt,
       what: { error: "Failed", timeout: "Timed out", killed: "Stopped" }[run.state],
       mood: "bad",
-      detail: run.reason ?? "",
+      detail: (run.modelAttempts ?? []).at(-1)?.description ?? run.reason ?? "",
     });
   return steps;
 }

@@ -46,12 +46,18 @@ export function UsageView() {
   `;
 }
 
+/** Of the calls, some may have been of models whose price is not known. */
+function costOf(sum) {
+  if (!sum.unpriced) return money(sum.cost);
+  return sum.unpriced === sum.calls ? "unknown" : `${money(sum.cost)} + unknown`;
+}
+
 function Totals({ total, days }) {
   const fact = (name, value, more) => html`<div><dt>${name}</dt><dd>${value}</dd><small>${more}</small></div>`;
   const cached = total.total ? Math.round((100 * total.cacheRead) / total.total) : 0;
   return html`
     <dl class="facts card">
-      ${fact("Cost", money(total.cost), `${days} days`)}
+      ${fact("Cost", costOf(total), `${days} days`)}
       ${fact("Tokens", tokens(total.total), `${cached} % cached`)}
       ${fact("Model calls", number(total.calls), total.failed ? `${number(total.failed)} failed` : "none failed")}
       ${fact("Model time", duration(total.milliseconds), total.calls ? `${duration(total.milliseconds / total.calls)} a call` : "")}
@@ -76,7 +82,7 @@ function Parts({ rows, name }) {
           <td class="num">${tokens(row.input)}</td>
           <td class="num">${tokens(row.cacheRead)}</td>
           <td class="num">${tokens(row.output)}</td>
-          <td class="num">${tokens(row.total)}</td><td class="num">${money(row.cost)}</td>
+          <td class="num">${tokens(row.total)}</td><td class="num">${costOf(row)}</td>
         </tr>
       `)}</tbody>
     </table>
