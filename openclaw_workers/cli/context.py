@@ -95,7 +95,8 @@ class CliContext(CliConfiguration):
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker
 
-        return CeleryWaker(app, self.stores.redis, self.loaded.settings.engine.namespace)
+        stores = self.stores
+        return CeleryWaker(app, stores.redis, self.loaded.settings.engine.namespace, stores.places.route)
 
     @cached_property
     def intake(self) -> Intake:

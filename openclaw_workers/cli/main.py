@@ -43,7 +43,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
-        "agents": ("agents:agents", "List agents and show their system prompts."),
+        "agents": ("agents:agents", "List agents, show their system prompts, move their files to another host."),
         "approvals": ("approvals:approvals", "List what waits for a person, and allow, deny or answer it."),
         "tools": ("tools:tools", "Show which tools a session has, and which layer of the policy removed the others."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),

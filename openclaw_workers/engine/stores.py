@@ -19,9 +19,11 @@ from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
+from openclaw_workers.store.moves import Moves
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.place_requests import PlaceRequests
+from openclaw_workers.store.places import Places
 from openclaw_workers.store.questions import Questions, StandingApprovals
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
@@ -63,6 +65,8 @@ class Stores:
     leases: Leases
     due: DueItems
     workers: Workers
+    places: Places
+    moves: Moves
     reader: Reader
     tree: Tree
     exchanges: InterSession
@@ -106,6 +110,8 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         leases=Leases(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         due=DueItems(redis, keys, lease_ms=timing.lease_ms),
         workers=Workers(redis, keys, lease_ms=timing.lease_ms),
+        places=Places(redis, keys),
+        moves=Moves(redis, keys),
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=InterSession(redis, keys),

@@ -200,6 +200,8 @@ class Inbox:
             keys={
                 **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
                 **k.for_session(key, "event_keys", "bound", "asking"),
+                **k.shared("places", "places_seen", "places_apart", "places_where"),
+                "waits_prefix": k.place_waits(""),
                 "open": k.questions,
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),
                 "event_list": k.system_events(key),

@@ -193,6 +193,7 @@ class Tree:
             keys={
                 **k.shared("due", "runs", "archives", "sessions", "outgoing"),
                 **k.for_session(s, "row", "ctl", "inbox", "receipts", "events"),
+                **k.shared("places", "places_apart"),
                 "batch": k.batch(batch.id),
                 "open": k.open(batch.id),
                 "batches": k.batches(batch.parent_session),

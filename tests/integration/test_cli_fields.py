@@ -268,6 +268,8 @@ class Asking:
         self.ask("mcp status", "mcp", "status")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
+        self.fleet.stores.moves.begin("main", "elsewhere", "f" * 32, with_files=True)
+        self.ask("agents move", "agents", "move", "main", "--cancel")
         self.memory()
         self.skills()
         self.ask("completion", "completion", "bash")

@@ -9,6 +9,7 @@ import click
 
 from openclaw_workers.cli.render.activity import Activity
 from openclaw_workers.cli.render.text import has_colour, printable, span
+from openclaw_workers.client.follow_message import waits_for_place
 from openclaw_workers.domain.usage_line import usage_line
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class AnswerStream:
                 self._started(str(data.get("worker", "")))
             case "run.lost" | "run.released":
                 self._left = "worker lost" if event.type == "run.lost" else "worker leaving"
+            case "run.waiting" | "model.waiting":
+                self.note(_why_waiting(event))
             case "run.steered":
                 self.note("a message joined this turn")
             case "text.delta":
@@ -67,8 +70,6 @@ class AnswerStream:
                 self.note(
                     f"the model call failed ({data.get('what') or data.get('reason')}), trying again", is_activity=True
                 )
-            case "model.waiting":
-                self.note(f"waiting: {data.get('why')}")
             case "run.parked":
                 self._end_answer()
                 self._worker = ""  # the next worker does not replace a lost one
@@ -181,3 +182,10 @@ class AnswerStream:
         if self._in_line:
             click.echo()
         self._in_line = False
+
+
+def _why_waiting(event: Event) -> str:
+    data = event.data
+    if event.type == "run.waiting":
+        return waits_for_place(str(data.get("agent")), str(data.get("place")))
+    return f"waiting: {data.get('why')}"

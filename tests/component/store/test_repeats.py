@@ -34,6 +34,7 @@ from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
+from openclaw_workers.store.moves import Move, Moves
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.place_requests import PlaceRequests
@@ -669,6 +670,17 @@ def config_publish(store: StoreHarness) -> None:
     Configs(store.redis, store.keys).publish(document, "digest", expected=NO_VERSION)
 
 
+def move_begin(store: StoreHarness) -> Move:
+    store.redis.hset(store.keys.places, "main", "a" * 32)
+    return Moves(store.redis, store.keys).begin("main", "two", "b" * 32, with_files=True, move_id="m1")
+
+
+def move_end(store: StoreHarness) -> None:
+    moves, move = Moves(store.redis, store.keys), move_begin(store)
+    store.redis.sadd(store.keys.place_waits("moving m1"), SESSION)
+    moves.end(move, "done")
+
+
 CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "accept": [
         accept_first,
@@ -747,6 +759,8 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "job_settle": [job_settle],
     "ingress_beat": [ingress_beat],
     "config_publish": [config_publish],
+    "move_begin": [move_begin],
+    "move_end": [move_end],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
