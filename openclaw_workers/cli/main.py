@@ -22,7 +22,7 @@ from openclaw_workers.errors import OpenClawError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Talk": {
-        "agent": ("agent:agent", "Send one message and print the answer as it arrives."),
+        "agent": ("agent_options:agent", "Send one message and print the answer as it arrives."),
         "chat": ("chat:chat", "Talk to an agent in the terminal."),
     },
     "Inspect and manage": {

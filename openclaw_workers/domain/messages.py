@@ -61,7 +61,7 @@ Storable = Annotated[str, AfterValidator(replace_surrogates)]
 class Route(BaseModel):
     """Where a message came from, which is also where its answer goes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     channel: Storable
     to: Storable = ""
@@ -105,7 +105,7 @@ class _Message(BaseModel):
 class InboundMessage(_Message):
     """A message on its way into a session's inbox."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     session_key: SessionKey
 
@@ -113,7 +113,7 @@ class InboundMessage(_Message):
 class InboxEntry(_Message):
     """A message in the inbox: the accepted message plus its sequence number."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     seq: int
     accepted_at: int

@@ -36,7 +36,7 @@ class SessionKind(StrEnum):
 
 class _Stored(BaseModel):
     # During a rolling deploy a newer version may have written the row: ignore unknown fields.
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", defer_build=True)
 
 
 class DeliveryContext(_Stored):

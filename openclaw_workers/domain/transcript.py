@@ -17,7 +17,7 @@ from openclaw_workers.domain.stored_json import check_json_form, model_json, ver
 
 
 class _Stored(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", defer_build=True)
 
 
 class TextBlock(_Stored):
@@ -241,7 +241,7 @@ ModelVisibleEntry = UserEntry | AssistantEntry | ToolResultEntry
 TranscriptEntry = ModelVisibleEntry | NoticeEntry | CompactionEntry
 
 _ENTRY: TypeAdapter[TranscriptEntry] = TypeAdapter(
-    Annotated[TranscriptEntry, Field(discriminator="role")],
+    Annotated[TranscriptEntry, Field(discriminator="role")], config=ConfigDict(defer_build=True)
 )
 
 

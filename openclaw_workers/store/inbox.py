@@ -39,7 +39,7 @@ DEDUPE_SECONDS = 86_400
 class Receipt(BaseModel):
     """How one accepted message stands."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     state: MessageState
     seq: int | None = None

@@ -10,6 +10,9 @@ import termios
 from contextlib import suppress
 from typing import Self
 
+import pyte
+import pytest
+
 from tests.support.ocw import Ocw
 from tests.support.waiting import eventually
 
@@ -34,6 +37,8 @@ class Terminal:
         os.close(side)
         os.set_blocking(self._main, False)
         self.screen = ""
+        self._drawn = pyte.HistoryScreen(columns, rows, history=1000)
+        self._drawing = pyte.ByteStream(self._drawn)
 
     def __enter__(self) -> Self:
         return self
@@ -52,8 +57,24 @@ class Terminal:
     def look(self) -> str:
         """The output since the last text that `see` found, without colours and cursor moves."""
         with suppress(OSError):  # nothing new, or the other side has closed
-            self.screen += _ESCAPES.sub("", os.read(self._main, 65536).decode(errors="replace"))
+            piece = os.read(self._main, 65536)
+            self.screen += _ESCAPES.sub("", piece.decode(errors="replace"))
+            self._drawing.feed(piece)
         return self.screen
+
+    @property
+    def drawn(self) -> str:
+        """What a person sees, with what has scrolled away."""
+        self.look()
+        gone = ["".join(char.data for _, char in sorted(line.items())) for line in self._drawn.history.top]
+        return "\n".join(line.rstrip() for line in [*gone, *self._drawn.display]).rstrip()
+
+    def shows(self, text: str, *, within: float = 30) -> None:
+        """Wait until a person sees the text."""
+        try:
+            eventually(lambda: text in self.drawn, within=within)
+        except pytest.fail.Exception:
+            pytest.fail(f"{text!r} is not in:\n{self.drawn}")
 
     def wait(self, *, within: float = 20) -> int:
         """Wait until it ends and return its exit code."""
