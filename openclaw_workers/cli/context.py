@@ -112,7 +112,7 @@ class CliContext(CliConfiguration):
 
     @cached_property
     def archives(self) -> ArchiveWriter:
-        from openclaw_workers.engine.client_graph import archives_of
+        from openclaw_workers.engine.intake_graph import archives_of
 
         return archives_of(self.stores, self.loaded)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.clock import now_ms
-from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import placed_workspaces, resolve_agent
+from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.access.pairing import PairingService
 from openclaw_workers.engine.archives.writer import ArchiveWriter
@@ -21,23 +20,9 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import NotFound
-from openclaw_workers.place_id import seen_place
 from openclaw_workers.store.tokens import Tokens
 
 __all__ = ["answers_of", "chats_of", "control_of", "intake_of"]
-
-
-def archives_of(stores: Stores, loaded: Loaded) -> ArchiveWriter:
-    """What writes archives in a process that is no worker: those of agents whose files this host sees."""
-    workspaces = placed_workspaces(loaded.settings, loaded.state_dir)
-
-    def is_elsewhere(agent_id: str) -> bool:
-        place, directory = stores.places.route(agent_id), workspaces.get(agent_id)
-        return bool(place) and (directory is None or seen_place(directory) != place)
-
-    return ArchiveWriter(
-        stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes, is_elsewhere=is_elsewhere
-    )
 
 
 def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:

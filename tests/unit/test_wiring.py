@@ -12,7 +12,7 @@ import openclaw_workers
 
 PACKAGE = Path(openclaw_workers.__file__).parent
 MODULES = sorted(path for room in ("engine", "tasks", "agent") for path in (PACKAGE / room).rglob("*.py"))
-COMPOSITION_ROOTS = {"engine/worker_graph.py", "engine/client_graph.py", "tasks/worker.py", "engine/stores.py"}
+COMPOSITION_ROOTS = {"engine/worker_graph.py", "tasks/worker.py", "engine/stores.py"}
 MOST_IMPORTS = 25
 
 ALLOWED = {

@@ -13,7 +13,7 @@ from openclaw_workers.domain.ids import SessionKey, WorkerId
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.archives.transcript_files import sessions_dir
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import archives_of, control_of
+from openclaw_workers.engine.intake_graph import archives_of, control_of
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable

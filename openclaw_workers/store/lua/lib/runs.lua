@@ -18,8 +18,8 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
     "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
     -- What did not fit into the run before may fit into this one, which another may have asked for.
-    "steer_done", 0, "ticket", "", "losses", 0, "stalls", 0, "waits_at", "", "waits_for", "",
-    "v", is_newer(form) and form or SCHEMA)
+    "steer_done", 0, "ticket", "", "losses", 0, "stalls", 0, "waits_at", "", "waits_for", "", "v",
+    is_newer(form) and form or SCHEMA)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
