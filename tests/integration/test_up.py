@@ -23,7 +23,7 @@ from openclaw_workers.state_dir import Runtime, read_runtime, running_pid
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
 
-WORKERS = {"worker-main", "worker-subagent", "worker-service"}
+WORKERS = {"worker-main", "worker-subagent", "worker-service"} | ({"fork-server"} if sys.platform == "linux" else set())
 
 
 class Ocw:
