@@ -65,7 +65,7 @@ def preload(modules: list[str], apis: list[str]) -> None:
     for name in modules:
         import_module(name)
     for model in _models(BaseModel):
-        model.model_rebuild()
+        model.model_rebuild(raise_errors=False)
     for api in apis:
         import_module("openclaw_workers.providers.remote").warm_up_api(api)
     gc.collect()
