@@ -44,6 +44,12 @@ class CliContext(CliConfiguration):
 
         return open_backend(self)
 
+    def another_backend(self) -> Backend:
+        """A backend for another thread, which closes it."""
+        from openclaw_workers.cli.backend.choose import open_another
+
+        return open_another(self)
+
     @cached_property
     def stores(self) -> Stores:
         from openclaw_workers.engine.stores import open_stores, stores_on
@@ -95,7 +101,8 @@ class CliContext(CliConfiguration):
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker
 
-        return CeleryWaker(app, self.stores.redis, self.loaded.settings.engine.namespace)
+        stores = self.stores
+        return CeleryWaker(app, stores.redis, self.loaded.settings.engine.namespace, stores.places.route)
 
     @cached_property
     def intake(self) -> Intake:

@@ -23,6 +23,7 @@ from openclaw_workers.config.models import ListedModel, ModelChoice, ModelChoice
 from openclaw_workers.config.sandbox import SandboxField, SandboxSettings
 from openclaw_workers.config.subagents import SubagentsSettings
 from openclaw_workers.config.tools import AgentToolsSettings
+from openclaw_workers.config.workspace import WorkspaceField, WorkspaceSettings
 
 
 class AgentSettings(Section):
@@ -31,8 +32,8 @@ class AgentSettings(Section):
     model: ModelChoiceField = ModelChoice.model_construct()
     """Model as provider/model, or a mapping with fallbacks."""
 
-    workspace: UserPath | None = None
-    """Directory of the agent's files. Unset: <state>/workspace for the default agent, else <state>/workspace-<id>."""
+    workspace: WorkspaceField = WorkspaceSettings()
+    """Its files: a directory, or a mapping with path and place."""
 
     thinking_default: Thinking = "off"
     """How much the model thinks before it answers: off, minimal, low, medium, high, xhigh."""

@@ -153,6 +153,8 @@ class Run(BaseModel):
     """The id of the last model call that an owner of the run recorded in the ledger."""
     dead: list[int] = Field(default_factory=list)
     """Fences of owners that may have died during a model call that is not in the ledger yet."""
+    waits_for: str = ""
+    """Where the files of its agent are, if it waits until a worker sees them."""
     queued_at: int = 0
     started_at: int | None = None
     ended_at: int | None = None

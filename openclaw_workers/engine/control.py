@@ -171,7 +171,8 @@ class Control:
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.
-            self._waker.turn(session, stopped.wake)
+            # Ending it needs no files.
+            self._waker.turn(session, stopped.wake, place="")
         wake_all(self._waker, stopped.granted)
         self._exchanges.wake_waiters(session)
         self.stop_children(session, None if children else run or stopped.run)

@@ -47,9 +47,10 @@ class QueueWaker:
         except TransientError as error:
             log.warning("wake.blanks_unread", error=error.message)
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
+        """Whichever worker gets it: one that does not see the files of the agent passes it on."""
         if self._known() is None:
-            return self._other().turn(session, run)
+            return self._other().turn(session, run, place=place)
         return self._push(lane_of(session), self.sealed(session, run), run)
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
@@ -94,9 +95,9 @@ class QueueWaker:
         """Only workers save conversations to memory."""
         return self._other().memory_note(session_id)
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         """Only workers sweep."""
-        return self._other().oldest_ms(lane)
+        return self._other().oldest_ms(session)
 
     def _known(self) -> Blanks | None:
         if not self.is_ready:

@@ -75,7 +75,7 @@ def send_one(
             _print_accepted(cli, queued)
         case Queued() as queued:
             is_tree = wait_for == "tree" or (wait_for is None and not cli.json)
-            _finish(cli, _answer(cli, queued, timeout, is_tree=is_tree), is_text_shown=True)
+            _finish(cli, _answer(cli, queued, timeout, model, is_tree=is_tree), is_text_shown=True)
 
 
 def _text(words: tuple[str, ...], message: str | None) -> str:
@@ -94,7 +94,7 @@ def _text(words: tuple[str, ...], message: str | None) -> str:
     return read_stdin() if given is None or given == "-" else given
 
 
-def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:
+def _answer(cli: CliContext, queued: Queued, timeout: float | None, model: str | None, *, is_tree: bool) -> Answer:
     deadline = Deadline(timeout)
     conversation = Conversation(
         queued.session_key,
@@ -103,9 +103,9 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: 
         after=queued.event_id,
         deadline=deadline,
     )
-    screen = AnswerStream(is_quiet=cli.json)
+    screen = AnswerStream(is_quiet=True)
     try:
-        screen = answer_stream_for(cli, queued.session_key)
+        screen = answer_stream_for(cli, queued.session_key, model)
         answer = show(cli, conversation, screen)
     except WaitOver as error:
         screen.finish(None)
