@@ -31,6 +31,8 @@ class _KnownSecrets:
     def __init__(self) -> None:
         self._values: frozenset[str] = frozenset()
         self._pattern: re.Pattern[str] | None = None
+        self._beginnings: frozenset[str] = frozenset()
+        self._first = ""
 
     def add(self, values: Iterable[str]) -> None:
         new = {form for value in values if len(value) >= _SHORTEST_KNOWN for form in _forms(value)}
@@ -39,9 +41,19 @@ class _KnownSecrets:
         self._values |= new
         longest_first = sorted(self._values, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        self._beginnings = frozenset(value[:end] for value in self._values for end in range(1, len(value)))
+        self._first = "".join({value[0] for value in self._values})
 
     def mask(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern else text
+
+    def split(self, text: str) -> tuple[str, str]:
+        """What can be shown of a text that goes on, masked, and its end, which may be the beginning of a secret."""
+        text = self.mask(text)
+        for start, char in enumerate(text) if self._first else ():
+            if char in self._first and text[start:] in self._beginnings:
+                return text[:start], text[start:]
+        return text, ""
 
 
 def _forms(value: str) -> set[str]:
@@ -61,6 +73,23 @@ def protect(values: Iterable[str]) -> None:
 def mask_known(text: str) -> str:
     """Hide the secrets of the configuration. Costs nothing where there are none."""
     return _known.mask(text)
+
+
+class StreamMask:
+    """Hides the secrets of the configuration in a text that comes in pieces, also one that lies across two of them."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now. The end is held back while it may be the beginning of a secret."""
+        shown, self._held = _known.split(self._held + piece)
+        return shown
+
+    def rest(self) -> str:
+        """What was held back; the text has ended."""
+        held, self._held = self._held, ""
+        return held
 
 
 def mask_known_in_json(value: Any) -> Any:

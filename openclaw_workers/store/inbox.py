@@ -25,6 +25,7 @@ from openclaw_workers.domain.stored_json import versioned
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.errors import CorruptRecord, StoreFull
+from openclaw_workers.redaction import mask_known
 from openclaw_workers.store.client import Client, ScriptCall, run_call, run_script, script_call, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.quarantine import fields_at_fault
@@ -233,6 +234,7 @@ class Inbox:
                 "debounce_ms": rules.debounce_ms,
                 "wake_message": wake,
                 "own_mode": mode or "",
+                "masked": masked if (masked := mask_known(message.text)) != message.text else "",
                 "keep_s": DEDUPE_SECONDS if delivery else 0,
                 "delivery": to_chat.as_json,
                 "system_event": system_event.as_json() if system_event else "",

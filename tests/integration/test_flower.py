@@ -10,16 +10,18 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet, session_key
-from tests.support.programs import call, program, say
+from tests.support.programs import call, execute, program, say
 from tests.support.redis_server import free_port
 from tests.support.waiting import eventually
 
 USER = "ocw:a-test-password"
+PLANTED = "planted-7f3a-value"
 ASK = {"tool": "ask_user", "input": {"question": "Go on?"}}
 
 
@@ -63,6 +65,22 @@ def test_a_run_is_readable_in_flower_and_its_text_is_not(bare_fleet: Fleet) -> N
         assert shown["name"] == "openclaw.turn"
         assert shown["args"] == "(agent:main:flower)"
         assert "secret-word" not in json.dumps(ask(f"{url}/api/tasks"))
+
+
+def test_a_secret_that_a_tool_was_given_is_not_in_flower(tmp_path: Path) -> None:
+    secrets = {"DEPLOY_KEY": {"value": PLANTED, "tools": ["exec"]}}
+    with Fleet(tmp_path / "fleet", {"secrets": secrets}) as fleet:
+        fleet.worker()
+        with flower(fleet) as url:
+            shown = call(execute('echo "length ${#DEPLOY_KEY}: $DEPLOY_KEY"; exit 3'))
+            run = fleet.outcome(fleet.send(program(shown, {"fail": "auth"}), "agent:main:flower")).run
+            assert run is not None
+            eventually(lambda: shown_state(url, run.id) == "FAILURE", within=30)
+
+            assert f"length {len(PLANTED)}" in str(fleet.transcript("agent:main:flower"))
+            for path in ("/api/tasks", f"/api/task/info/{run.id}", "/api/workers"):
+                assert PLANTED not in json.dumps(ask(f"{url}{path}"))
+            assert PLANTED not in str(fleet.stores.reader.events(run.session_key, "0"))
 
 
 def test_a_failed_run_is_a_failure_in_flower(bare_fleet: Fleet) -> None:

@@ -15,6 +15,7 @@ from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.turn.received_files import Receive
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
+from openclaw_workers.redaction import StreamMask
 from openclaw_workers.store.turns import Turns
 
 log = structlog.get_logger(__name__)
@@ -74,6 +75,7 @@ class RedisJournal:
         # Held from when events are taken until Redis has them: what comes later must not overtake them.
         self._sending = threading.Lock()
         self._buffer: list[dict[str, Any]] = []
+        self._masks = {kind: StreamMask() for kind in GROWING}
         self._gathering_since = 0.0
         self._call_log = call_log
 
@@ -87,6 +89,8 @@ class RedisJournal:
     ) -> list[UserEntry]:
         leaving = self._process.hands_over
         number, calls = self._step + 1, self._call_log.unrecorded()
+        with self._lock:
+            self._end_texts()
         with self._sending:
             events = self._taken()
             abort, steered = persist(
@@ -121,10 +125,10 @@ class RedisJournal:
 
     def show(self, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
-            last = self._buffer[-1] if self._buffer else None
-            if last is not None and last["type"] == kind and kind in GROWING:
-                last["data"]["text"] += data["text"]
+            if kind in GROWING:
+                self._grow(kind, self._masks[kind].feed(data["text"]))
             else:
+                self._end_texts()
                 self._add(kind, data)
         if kind == "model.retried":
             self.flush()  # else the answer that follows within the window would hide it
@@ -153,6 +157,8 @@ class RedisJournal:
 
     def flush(self) -> None:
         """Send what has gathered. Viewers may miss it; the run does not depend on it."""
+        with self._lock:
+            self._end_texts()
         with self._sending:
             self._send()
 
@@ -183,6 +189,18 @@ class RedisJournal:
         with self._lock:
             events, self._buffer = self._buffer, []
             return events
+
+    def _grow(self, kind: str, text: str) -> None:
+        last = self._buffer[-1] if self._buffer else None
+        if last is not None and last["type"] == kind:
+            last["data"]["text"] += text
+        elif text:
+            self._add(kind, {"text": text})
+
+    def _end_texts(self) -> None:
+        """Show what was held back because a secret might have begun there."""
+        for kind, mask in self._masks.items():
+            self._grow(kind, mask.rest())
 
     def _add(self, kind: str, data: Mapping[str, Any]) -> None:
         if not self._buffer:

@@ -53,6 +53,7 @@
     debounce_ms     number  debounce of the channel
     wake_message    text    wake-up message for the run to open; empty if the caller publishes it
     own_mode        text    queue mode of this message alone; empty for none
+    masked          text    its text without secrets, if it holds some; that is kept as the answer to a question
     keep_s          number  seconds in which the channel may deliver the message again; 0 if it never does
     delivery        json    what goes to the chat of a dropped or rejected message: policies (by channel that pushes),
                             messages by their key (dropped, busy, full, place)
@@ -224,7 +225,7 @@ local stored = place .. "," .. string.sub(message, 2)
 if question then
   redis.call("ZADD", bound, seq, stored)
   receipt(receipts, { id = id, seq = seq, accepted_at = now }, "bound", redis.call("HGET", ctl, "run"), now)
-  redis.call("HSET", question, "answer", cjson.decode(message).text, "by", cjson.decode(message).sender or "")
+  redis.call("HSET", question, "answer", masked ~= "" and masked or cjson.decode(message).text, "by", cjson.decode(message).sender or "")
   close_question(question, open, asking, ctl, events, question_id, "answered", now)
 else
   redis.call("ZADD", inbox, seq, stored)

@@ -16,7 +16,9 @@ from openclaw_workers.errors import BadInput
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.model_turns import ask, system
+from tests.component.engine.session_steps import text
 from tests.component.engine.test_turn_runner import program
+from tests.support.programs import call, execute, say
 from tests.support.wire import WireServer
 
 GROUP = SessionKey("agent:main:telegram:group:-1")
@@ -148,6 +150,25 @@ def test_owners_can_let_commands_run_on_the_host_where_that_is_allowed(make_engi
     assert "/root\n" in on_host
     assert "in its sandbox" in elevate(engine, "off")
     assert "/sandbox/workspace\n" in use(engine, "exec", command="pwd")
+
+
+@pytest.mark.needs("bubblewrap")
+def test_full_elevation_also_asks_nobody(make_engine: MakeEngine) -> None:
+    tools = {"elevated": {"enabled": True, "allowFrom": {"cli": ["*"]}}, "exec": {"ask": "always"}}
+    engine = make_engine({**sandboxed(), "tools": tools})
+    engine.say(text(say("hello")))  # the session exists from here on
+    engine.work()
+
+    elevate(engine, "on")
+    engine.say(text(call(execute("pwd")), say("never")))
+    engine.work()
+    assert len(engine.stores.questions.open()) == 1, "on the host, and an owner is asked first"
+    engine.control.stop_turn(SESSION)
+    engine.work()
+
+    elevate(engine, "full")
+    assert str(engine.loaded.state_dir) in use(engine, "exec", command="pwd")
+    assert engine.stores.questions.open() == []
 
 
 @pytest.mark.needs("bubblewrap")

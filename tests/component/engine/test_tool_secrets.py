@@ -9,7 +9,7 @@ import pytest
 
 from openclaw_workers import redaction
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.redaction import mask_known, mask_secrets, protect
+from openclaw_workers.redaction import StreamMask, mask_known, mask_secrets, protect
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import text
 from tests.support.programs import call, execute, say
@@ -84,3 +84,40 @@ def test_values_are_masked_in_logs_and_short_ones_are_left_alone() -> None:
 
     assert mask_secrets(f"at https://x/?q={PLANTED} abc") == "at https://x/?q=*** abc"
     assert mask_known(json.dumps({"a": 'with "quotes" in it'})) == '{"a": "***"}'
+
+
+def test_a_secret_is_masked_in_the_text_that_is_streamed_also_across_pieces(make_engine: MakeEngine) -> None:
+    engine = make_engine({"secrets": {"DEPLOY_KEY": {"value": PLANTED, "tools": []}}})
+    said = {"text": f"it is {PLANTED}, and plan ends here: plant", "chunks": 12, "chunkDelayMs": 100}
+    engine.say(text(said))
+    engine.work()
+
+    deltas = [event.data["text"] for event in engine.stores.reader.events(SESSION, "0") if event.type == "text.delta"]
+    assert len(deltas) > 1
+    assert "".join(deltas).startswith("it is ***, and plan")
+    assert "planted" not in "".join(deltas)
+
+
+def test_pieces_are_put_together_and_nothing_is_lost() -> None:
+    protect(["abcabd1", "planted"])
+    for word in ("x abcabd1 y", "abcabc", "plan", "planted", "plaplanted!", "abcabcabd1planted"):
+        mask = StreamMask()
+        streamed = "".join([*map(mask.feed, word), mask.rest()])
+        assert streamed == mask_known(word)
+
+
+def test_a_plain_message_that_answers_a_question_is_masked(make_engine: MakeEngine) -> None:
+    engine = make_engine({"secrets": {"DEPLOY_KEY": {"value": PLANTED, "tools": []}}})
+    engine.say(text(call({"tool": "ask_user", "input": {"question": "Which key?"}}), say("thanks")))
+    engine.work()
+    (question,) = engine.stores.questions.open()
+
+    engine.say(f"it is {PLANTED}")
+    engine.work()
+
+    answered = engine.stores.questions.get(question.id)
+    assert answered is not None
+    assert answered.answer == "it is ***"
+    assert "it is ***" in results(engine)[-1]
+    assert PLANTED not in "\n".join(entry.model_dump_json() for entry in engine.log()[1:])
+    assert PLANTED not in str(engine.stores.reader.events(SESSION, "0"))
