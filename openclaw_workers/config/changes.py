@@ -17,6 +17,7 @@ RESTART_KEYS = (
     "engine.taskEvents",
     "lanes.main.concurrency",
     "lanes.subagent.concurrency",
+    "lanes.subagent.niceness",
     "lanes.service.concurrency",
     "gateway.bind",
     "gateway.port",

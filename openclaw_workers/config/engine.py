@@ -21,6 +21,10 @@ class SubagentLaneSettings(LaneSettings):
     concurrency: StrictInt = Field(default=8, ge=1, le=10_000)
     """Turns that one worker of this lane runs at a time."""
 
+    niceness: StrictInt = Field(default=5, ge=0, le=19)
+    """How much workers of this lane give way to other processes of their host, as nice(1) counts. People who wait for
+    an answer come before sub-agents and scheduled turns."""
+
 
 class ServiceLaneSettings(Section):
     concurrency: StrictInt = Field(default=4, ge=1, le=10_000)

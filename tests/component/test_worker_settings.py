@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +19,7 @@ from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.main import run
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.engine.sweep.pace import SHORTEST
+from tests.support.fleet import Fleet
 
 SWEEPS = """
 import time
@@ -63,6 +65,15 @@ def test_a_worker_carries_as_many_as_its_lane_is_set_to(
     assert argv[argv.index("-c") + 1] == str(concurrency)
     plan = _plan(cli, cli.loaded, {}, with_flower=False, with_ingress=False, forks=False)
     assert plan.concurrency[Lane(lane)] == concurrency
+
+
+def test_workers_of_sub_agents_give_way_as_much_as_is_set(tmp_path: Path) -> None:
+    with Fleet(tmp_path, {"lanes": {"subagent": {"niceness": 7}}}) as fleet:
+        main, subagent = fleet.worker("main", wait=False), fleet.worker("subagent", wait=False)
+        fleet.ready(main, subagent)
+        own = psutil.Process().nice()
+        assert psutil.Process(main.pid).nice() == own
+        assert psutil.Process(subagent.pid).nice() == max(7, own)
 
 
 def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(

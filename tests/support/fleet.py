@@ -48,6 +48,9 @@ ENGINE = {"leaseSeconds": 2.0, "sweepSeconds": 0.2, "graceSeconds": 5.0, "namesp
 EXEC = {"backgroundMs": 120_000}
 """A command that keeps a turn busy does not go into the background."""
 
+LANES = {"subagent": {"niceness": 0}}
+"""Many tests run at a time; none is to wait for the others."""
+
 QUEUE = {"mode": "followup", "debounceMs": 100, "cap": 1000}
 
 
@@ -182,7 +185,7 @@ class Fleet:
         self.config_path = self.state_dir / "openclaw.yaml"
         base: dict[str, Any] = {"agents": {"defaults": {"model": "offline/script"}}}
         if not defaults:
-            base |= {"engine": ENGINE, "messages": {"queue": QUEUE}, "tools": {"exec": EXEC}}
+            base |= {"engine": ENGINE, "messages": {"queue": QUEUE}, "tools": {"exec": EXEC}, "lanes": LANES}
         self.config_path.write_text(yaml.safe_dump(_merged(base, config or {})))
         self.workers: list[WorkerProcess] = []
         self.redis_server = RedisServer(aof=True, addresses=addresses)

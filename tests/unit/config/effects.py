@@ -398,6 +398,7 @@ EFFECTS: Final = {
     "lanes.main.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
     "lanes.main.maxConcurrent": "tests/faults/test_lanes.py::test_a_lane_cap_is_never_exceeded_by_three_workers",
     "lanes.subagent.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
+    "lanes.subagent.niceness": f"{_WORKER}::test_workers_of_sub_agents_give_way_as_much_as_is_set",
     "lanes.subagent.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
     "lanes.service.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
     "engine.leaseSeconds": f"{_FORCE}::test_a_lease_lasts_as_long_as_it_is_set_to",
