@@ -208,17 +208,22 @@ class Conversation:
         if self._idle_since is None or self._clock() - self._idle_since < PATIENCE_SECONDS:
             return None
         self._idle_since = None
-        lane = queue_of(lane_of(self.session))
-        if not has_worker((yield from ask(ReadWorkers())), lane):
-            return Note(f"no worker is running for lane {lane}; start one with `ocw up`")
-        state = yield from ask(ReadState(self.session))
-        if state.state == "idle":
-            return None
-        if state.waits_for:
-            return Note(waits_for_place(agent_of(self.session), state.waits_for))
-        if state.run != self.run:
-            return Note(f"the session is busy with {state.run}; the message waits")
-        return Note(f"waiting for a free worker on lane {lane}") if state.state == "queued" else None
+        return (yield from why_waiting(self.session, self.run))
+
+
+def why_waiting(session: SessionKey, run: RunId | None) -> Steps[Note | None]:
+    """Why nothing happens in a session; `run` is the one that is awaited, as far as known."""
+    lane = queue_of(lane_of(session))
+    if not has_worker((yield from ask(ReadWorkers())), lane):
+        return Note(f"no worker is running for lane {lane}; start one with `ocw up`")
+    state = yield from ask(ReadState(session))
+    if state.waits_for:
+        return Note(waits_for_place(agent_of(session), state.waits_for))
+    if state.state == "queued":
+        return Note(f"waiting for a free worker on lane {lane}")
+    if state.state == "idle" or state.run == run:
+        return None
+    return Note(f"the session is busy with {state.run}; the message waits")
 
 
 def waits_for_place(agent: str, where: str) -> str:

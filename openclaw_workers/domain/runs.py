@@ -56,7 +56,7 @@ class RunState(StrEnum):
 class Attempt(BaseModel):
     """One owner of a run: which process ran it, since when, and how it got it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     worker: str
     at: int
@@ -73,7 +73,7 @@ class Attempt(BaseModel):
 class ModelAttempt(BaseModel):
     """A model that was called without success, or skipped."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: str = ""
     """The id of its call in the ledger; a skipped one has an id of its own."""
@@ -99,7 +99,7 @@ class ModelAttempt(BaseModel):
 class Run(BaseModel):
     """A run record as read from Redis; only Lua scripts write it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: RunId
     session_key: SessionKey

@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import structlog
-
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, lane_of, queue_of
 from openclaw_workers.engine.wake import Waker, shown_args
 from openclaw_workers.errors import TransientError
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.client import Client, write
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.wake_messages import Blanks, WakeMessages
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 KNOWN_SECONDS = 60.0
 """How long the blanks are not read again; a worker of a new version may have kept others."""

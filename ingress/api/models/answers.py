@@ -209,6 +209,7 @@ class RunAnswer(Run):
     delivery: Json | None
     children: list[str]
     session_life: str
+    journal_problem: Failure | None
     partial: str | None
     journal: list[Json]
 

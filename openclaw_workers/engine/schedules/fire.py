@@ -6,8 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-import structlog
-
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.base import format_duration
 from openclaw_workers.domain.ids import SessionKey
@@ -21,12 +19,13 @@ from openclaw_workers.engine.schedules.delivery import JobDelivery
 from openclaw_workers.engine.schedules.makers import Makers
 from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
 from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import JobFiring
 from openclaw_workers.store.keys import JOB
 from openclaw_workers.store.schedules import Schedules, StoredJob
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 FIRED_AT_ONCE = 100
 OFF_MS = 60_000
