@@ -56,4 +56,6 @@ class AgentConfigs:
 
     def _find_workspace(self, agent_id: str, session: Overrides, call: Overrides) -> Path:
         agent = self.resolve(agent_id, session, call)
-        return agent.workspace.path or workspace_dir(self._settings, agent.id, self._state_dir)
+        own = agent.workspace.path or Path()
+        # That of a sub-agent is a path below its agent's workspace.
+        return own if own.is_absolute() else workspace_dir(self._settings, agent.id, self._state_dir) / own

@@ -79,7 +79,7 @@ class ArchiveWriter:
             return None
         own = self._workspace(archive.agent_id)
         if archive.is_deleted and is_subagent(archive.session_key):
-            discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
+            discard(own / archive.workspace, files_dir(SessionKey(archive.session_key)))
         # Before anything is written: whoever dies in between leaves an archive that is written, and registered, again.
         self._register_note(archive)
         folder = sessions_dir(self._state_dir, archive.agent_id)

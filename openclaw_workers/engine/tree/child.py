@@ -207,19 +207,26 @@ def _choices(parent: Parent, call: SpawnCall, agent: AgentConfig, settings: Sett
 
 
 def _workspace(parent: Parent, call: SpawnCall, agent: AgentConfig, default: Path) -> dict[str, str]:
-    """The parent's own for the same agent, else the target agent's; a directory inside it if one is named."""
-    inherited = parent.taken.row.get("spawnedWorkspaceDir") if agent.id == parent.agent.id else None
-    base = Path(inherited) if inherited else agent.workspace.path or default
+    """The parent's own for the same agent, else the target agent's; a directory inside it if one is named.
+
+    It is stored as a path below the agent's workspace, which is another directory on each host.
+    """
+    inherited = parent.taken.row.get("spawnedWorkspaceDir", "") if agent.id == parent.agent.id else ""
+    base = default / inherited
     wanted = call.args.workspace_dir
     if wanted is None:
-        return {"spawnedWorkspaceDir": str(base)} if agent.id == parent.agent.id else {}
+        return {"spawnedWorkspaceDir": _below(default, base)} if agent.id == parent.agent.id else {}
     try:
         inside = (base / Path(wanted).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # an unknown home, a null byte, a loop of links
         raise ToolError(f"workspaceDir {wanted[:80]!r} cannot be used: {error}") from error
     if not inside.is_relative_to(base.resolve()):
         raise ToolError(f"workspaceDir {wanted!r} is not inside the workspace {base}")
-    return {"spawnedWorkspaceDir": str(inside)}
+    return {"spawnedWorkspaceDir": _below(default.resolve(), inside)}
+
+
+def _below(workspace: Path, directory: Path) -> str:
+    return str(directory.relative_to(workspace)) if directory.is_relative_to(workspace) else str(directory)
 
 
 def _forked(parent: Parent, reader: Reader) -> list[str]:

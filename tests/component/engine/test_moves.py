@@ -282,7 +282,7 @@ def test_an_agent_at_work_is_not_moved_and_a_moving_one_takes_no_turn(engine: En
         moves.begin("main", "two", PLACE, with_files=True)
     gate = engine.loaded.state_dir / "open"
     engine.say(as_text(program(call(execute(f"until [ -e {gate} ]; do sleep 0.05; done")), say("done"))))
-    working = threading.Thread(target=engine.work)
+    working = threading.Thread(target=engine.work, daemon=True)
     working.start()
     eventually(engine.stores.reader.running, within=20)
 

@@ -95,7 +95,7 @@ def test_the_record_knows_who_asked_and_the_row_whose_child_it_is(engine: Engine
     assert stored["spawnedBy"] == stored["rootSessionKey"] == SESSION
     assert (stored["spawnDepth"], stored["subagentRole"]) == ("1", "orchestrator")
     assert (stored["subagentControlScope"], stored["createdByRunId"]) == ("children", parent.id)
-    assert stored["spawnedWorkspaceDir"].endswith("workspace")
+    assert stored["spawnedWorkspaceDir"] == "."
 
 
 @pytest.mark.parametrize(

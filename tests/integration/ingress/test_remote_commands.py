@@ -339,9 +339,13 @@ def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
     assert "continues in agent:main:far-interrupt" in done.err
 
 
+ARGUMENTS = {"config set": ["engine.leaseSeconds", "9"], "agents move": ["main"]}
+"""What commands need that work only on the machine of the installation."""
+
+
 @pytest.mark.parametrize(
     "words",
-    [[*name.split(), *(["engine.leaseSeconds", "9"] if name == "config set" else [])] for name in LOCAL_ONLY],
+    [[*name.split(), *ARGUMENTS.get(name, [])] for name in LOCAL_ONLY],
 )
 def test_what_works_on_the_machine_itself_says_so(remote: Remote, words: list[str]) -> None:
     done = remote(*words)
