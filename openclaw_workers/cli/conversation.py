@@ -10,6 +10,7 @@ import click
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.standard_output import WaitingOutput, shows_waiting
+from openclaw_workers.cli.render.text import printable
 from openclaw_workers.cli.render.turn_status import WORKER, TurnStatus
 from openclaw_workers.client.protocol import Ended, Gap, Note
 from openclaw_workers.domain.ids import SessionKey
@@ -42,7 +43,7 @@ def print_answer(cli: CliContext, answer: Answer, *, is_text_shown: bool) -> Non
         echo_json(answer_json(answer))
         return
     if answer.text and not is_text_shown:
-        click.echo(answer.text)
+        click.echo(printable(answer.text))
     report_error(answer)
 
 

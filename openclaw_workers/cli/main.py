@@ -60,8 +60,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },
     "Set up": {
+        "init": ("init:init", "Set up an installation, start it and get the first answer."),
         "tokens": ("tokens:tokens", "Make, list and revoke access tokens of the HTTP interface."),
-        "config": ("config:config", "Check, show and publish the configuration, and go back to an earlier one."),
+        "config": (
+            "config:config",
+            "Check, show, change and publish the configuration, and go back to an earlier one.",
+        ),
         "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
     },
 }
@@ -75,6 +79,8 @@ LOCAL_ONLY = {
     "worker": "is a process of this machine",
     "ingress": "is a process of this machine",
     "logs": "reads the files that processes of this machine write",
+    "init": "writes files of this machine and starts processes on it",
+    "config set": "changes a file of this machine",
 }
 """Commands that do not work through OPENCLAW_URL, each with the reason."""
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
+from openclaw_workers.domain.stored_json import check_json_form
 from openclaw_workers.domain.transcript import Attachment
 
 MOST_WAITING = 1000
@@ -118,6 +119,17 @@ class InboxEntry(_Message):
     accepted_at: int
     """Milliseconds, by the clock of Redis."""
     mode: QueueMode = QueueMode.COLLECT
+
+
+def read_inbox_entry(raw: str, *, strict: bool = False) -> InboxEntry:
+    """Parse a message of an inbox.
+
+    Raises:
+        pydantic.ValidationError: it is damaged.
+        NewerRecord: newer code wrote it.
+    """
+    check_json_form(raw, "a message")
+    return InboxEntry.model_validate_json(raw, strict=strict)
 
 
 class MessageState(StrEnum):

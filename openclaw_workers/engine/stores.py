@@ -22,6 +22,7 @@ from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.moves import Moves
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.place_requests import PlaceRequests
 from openclaw_workers.store.places import Places
 from openclaw_workers.store.questions import Questions, StandingApprovals
 from openclaw_workers.store.reader import Reader
@@ -71,6 +72,7 @@ class Stores:
     exchanges: InterSession
     lost_calls: LostCallRecords
     archives: Archives
+    place_requests: PlaceRequests
     memory: MemoryRequests
     memory_notes: MemoryNotes
     pairings: Pairings
@@ -115,6 +117,7 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         exchanges=InterSession(redis, keys),
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
+        place_requests=PlaceRequests(redis, keys),
         memory=MemoryRequests(redis, keys),
         memory_notes=MemoryNotes(redis, keys),
         pairings=Pairings(redis, keys),

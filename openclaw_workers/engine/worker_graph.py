@@ -17,11 +17,12 @@ from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases, placed_workspaces
 from openclaw_workers.config.secrets import secret_values
-from openclaw_workers.domain.ids import SessionKey, WorkerId
+from openclaw_workers.domain.ids import SessionKey, WorkerId, new_token
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.approvals.turn_approvals import ExecApprovals
 from openclaw_workers.engine.approvals.turn_questions import QuestionTools
+from openclaw_workers.engine.archives.lines import ArchiveLines
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import (
     chats_of,
@@ -41,11 +42,12 @@ from openclaw_workers.engine.maintenance.archive_files import ArchiveFiles
 from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
 from openclaw_workers.engine.memory.embedding_calls import EmbeddingCalls
 from openclaw_workers.engine.memory.graph import MemoryGraph
-from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
 from openclaw_workers.engine.messaging.turn_messages import MessageTools
+from openclaw_workers.engine.place_client import PlaceClient
+from openclaw_workers.engine.place_service import PlaceService
 from openclaw_workers.engine.sandbox.report import SandboxReports
 from openclaw_workers.engine.sandbox.sandboxes import Sandboxes
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
@@ -385,16 +387,22 @@ class WorkerEngine:
             agents=self.agents,
             reader=self.stores.reader,
             requests=self.stores.memory,
+            places=PlaceClient(self.stores.place_requests),
             place=lambda: self.archives.place_id,
-            worker=self.worker,
             cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
             embedding_call=embedding_calls.call,
             making=threading.Lock(),
         )
 
-    @property
-    def memory_owner(self) -> MemoryOwner:
-        return self.memory.owner
+    @cached_property
+    def place_service(self) -> PlaceService:
+        """A thread for each graph: it answers with the configuration of this one."""
+        return PlaceService(
+            self.stores.place_requests,
+            [self.memory.owner, ArchiveLines(self.loaded.state_dir)],
+            place=lambda: self.archives.place_id,
+            token=f"{self.worker}/{new_token()}",
+        )
 
     @cached_property
     def memory_tools(self) -> MemoryTools:

@@ -10,7 +10,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
-from openclaw_workers.domain.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
+from openclaw_workers.domain.messages import (
+    DropPolicy,
+    InboundMessage,
+    InboxEntry,
+    MessageState,
+    QueueMode,
+    read_inbox_entry,
+)
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.session_key import agent_of
@@ -361,4 +368,4 @@ class Inbox:
     def waiting(self, key: SessionKey) -> list[InboxEntry]:
         with store_errors():
             raws = self._redis.zrange(self._keys.inbox(key), 0, -1)
-        return [InboxEntry.model_validate_json(str(raw)) for raw in raws]
+        return [read_inbox_entry(str(raw)) for raw in raws]

@@ -91,10 +91,12 @@
     {ns}:archives                  hash    when written     session id -> whose transcript it is (JSON)
     {ns}:archiving:{id}            hash    30 days          by session id: who writes the archive, where, how far
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
-    {ns}:memory_owner:{id}         string  with lease       token of the process that owns the memory index of a place
-    {ns}:memory_requests:{id}      list    when taken       questions to that process (JSON)
+    {ns}:archive_places            hash    never            state directory that has archives -> host and directory, for
+                                                            people
+    {ns}:place_owner:{id}          string  with lease       by state directory: token of the process that answers for it
+    {ns}:place_requests:{id}       list    when taken       questions to that process (JSON)
+    {ns}:place_reply:{id}          list    1 minute         the answer to one question, and progress before it (JSON)
     {ns}:memory_wanted:{id}        set     when taken       agents whose memory may have changed
-    {ns}:memory_reply:{id}         list    1 minute         the answer to one question, and progress before it (JSON)
     {ns}:memory_sync:{id}          string  with lease       who brings one agent's part of a server's index up to date
     {ns}:memory_note:{id}          hash    30 days          by session id: a conversation that is to be saved to memory
     {ns}:memory_vectors:{id}       hash    newest 10,000    by model: hash of a text -> its embedding
@@ -347,6 +349,10 @@ class Keys:
         return f"{self.namespace}:archives"
 
     @property
+    def archive_places(self) -> str:
+        return f"{self.namespace}:archive_places"
+
+    @property
     def quarantine(self) -> str:
         return f"{self.namespace}:quarantine"
 
@@ -513,17 +519,17 @@ class Keys:
     def archives_at(self, place: str) -> str:
         return f"{self.namespace}:archives:at:{place}"
 
-    def memory_owner(self, place: str) -> str:
-        return f"{self.namespace}:memory_owner:{place}"
+    def place_owner(self, place: str) -> str:
+        return f"{self.namespace}:place_owner:{place}"
 
-    def memory_requests(self, place: str) -> str:
-        return f"{self.namespace}:memory_requests:{place}"
+    def place_requests(self, place: str) -> str:
+        return f"{self.namespace}:place_requests:{place}"
+
+    def place_reply(self, request_id: str) -> str:
+        return f"{self.namespace}:place_reply:{request_id}"
 
     def memory_wanted(self, place: str) -> str:
         return f"{self.namespace}:memory_wanted:{place}"
-
-    def memory_reply(self, request_id: str) -> str:
-        return f"{self.namespace}:memory_reply:{request_id}"
 
     def memory_sync(self, name: str) -> str:
         return f"{self.namespace}:memory_sync:{name}"

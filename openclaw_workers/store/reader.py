@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.session_row import SessionEntry, from_hash
+from openclaw_workers.domain.stored_json import check_form
 from openclaw_workers.domain.transcript import TranscriptEntry, load_entry
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.client import Client, run_script, store_errors
@@ -296,6 +297,7 @@ def parse_state(fields: Sequence[str | None] | None, waiting: int | None) -> Ses
 
 
 def parse_run(raw: dict[str, str]) -> Run:
+    check_form(raw.get("v"), f"run {raw.get('id')}")
     usage = {field: raw.get(f"usage_{field}", 0) for field in ("input", "output", "cacheRead", "cacheWrite")}
     fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
     for name, nothing in _JSON.items():

@@ -92,7 +92,7 @@ def authority_of(bound: Sequence[str]) -> Authority:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """`why` is gone, idle, stale, held, parked, early, lane, suspect, unplaced or elsewhere."""
+    """`why` is gone, idle, stale, held, parked, early, lane, suspect, unplaced, elsewhere or newer (than this code)."""
 
     why: str
     granted: Granted = ()

@@ -109,7 +109,7 @@ class CeleryWaker:
             BadInput: it could not be built.
         """
         problem = f"the prompt of {agent_id} cannot be built"
-        return self._ask_service(PROMPT, [agent_id], agent_id, problem, seconds)
+        return self._ask_service(PROMPT, [agent_id], problem, seconds, agent_id)
 
     def sandbox(self, session: SessionKey, seconds: float = 30) -> dict[str, Any]:
         """Ask a worker of the service lane where the commands of a session run.
@@ -119,7 +119,7 @@ class CeleryWaker:
             BadInput: it could not tell.
         """
         problem = f"the sandbox of {session} cannot be told"
-        return self._ask_service(SANDBOX, [session], agent_of(session), problem, seconds)
+        return self._ask_service(SANDBOX, [session], problem, seconds, agent_of(session))
 
     def sandboxes(self, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which sandboxes its state directory holds.
@@ -128,7 +128,7 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        return self._ask_service(SANDBOXES, [], "", "the sandboxes cannot be told", seconds)
+        return self._ask_service(SANDBOXES, [], "the sandboxes cannot be told", seconds)
 
     def prune_sandboxes(self, everything: bool, seconds: float = 30) -> dict[str, Any]:
         """Have a worker of the service lane delete sandboxes that nobody uses.
@@ -137,7 +137,7 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not.
         """
-        return self._ask_service(SANDBOX_PRUNE, [everything], "", "the sandboxes cannot be deleted", seconds)
+        return self._ask_service(SANDBOX_PRUNE, [everything], "the sandboxes cannot be deleted", seconds)
 
     def skills(self, agents: Sequence[str], with_text_of: str, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane for the skills of agents.
@@ -146,8 +146,8 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        agent = agents[0] if len(agents) == 1 else ""
-        return self._ask_service(SKILLS, [list(agents), with_text_of], agent, "the skills cannot be told", seconds)
+        one = agents[0] if len(agents) == 1 else ""
+        return self._ask_service(SKILLS, [list(agents), with_text_of], "the skills cannot be told", seconds, one)
 
     def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which tools a session's turns have.
@@ -157,15 +157,15 @@ class CeleryWaker:
             BadInput: it could not tell.
         """
         problem = f"the tools of {session} cannot be told"
-        return self._ask_service(TOOLS, [session, authority], agent_of(session), problem, seconds)
+        return self._ask_service(TOOLS, [session, authority], problem, seconds, agent_of(session))
 
-    def _ask_service(self, task: str, args: list[Any], agent: str, problem: str, seconds: float) -> dict[str, Any]:
-        """Ask a worker that sees the files of the agent; any, if no agent is named."""
+    def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float, agent: str = "") -> dict[str, Any]:
+        """`agent`: ask a worker that sees its files."""
         try:
             asked = self._app.send_task(
                 task,
                 args=args,
-                queue=queue_name(Lane.SERVICE, self._place_of(agent)),
+                queue=queue_name(Lane.SERVICE, self._place_of(agent) if agent else ""),
                 expires=seconds,
                 ignore_result=False,
                 retry=False,

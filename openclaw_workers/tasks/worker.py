@@ -21,10 +21,10 @@ from openclaw_workers.config.resolve import default_model, placed_workspaces
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.engine.moves.mover import Mover
+from openclaw_workers.engine.place_service import PlaceService
 from openclaw_workers.engine.sandbox.report import SandboxReports
 from openclaw_workers.engine.skills.report import SkillReports
 from openclaw_workers.engine.stores import Stores, open_stores, stores_on
@@ -119,7 +119,7 @@ class Worker:
         self._sweeper = self._engine.sweeper
         self._finished_commands = self._engine.finished_commands
         self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
-        self._memory_owner: MemoryOwner | None = None
+        self._place_service: PlaceService | None = None
         self._mover = Mover(stores.moves, self._places, socket.gethostname())
         self._consumer = LaneConsumer(app, nodename, [lane for lane in self._lanes if lane != Lane.SERVICE])
         self.config = ConfigFollower(
@@ -213,9 +213,9 @@ class Worker:
         engine.runner  # noqa: B018 - built now, so that the next turn does not wait for it
         self._sweeper.use(engine.due_kinds)
         self._engine = engine
-        if self._memory_owner is not None:
-            self._memory_owner.stop()
-            self._own_memory()
+        if self._place_service is not None:
+            self._place_service.stop()
+            self._serve_place()
 
     def start(self) -> None:
         # Our threads mostly wait for the network, which releases the interpreter. Forcing a busy one to yield every
@@ -234,14 +234,14 @@ class Worker:
         if self._lanes != [Lane.SERVICE]:
             self._mcp.start()
         if Lane.SERVICE in self._lanes:
-            self._own_memory()
+            self._serve_place()
         if self._exporter is not None:
             self._exporter.start()
         log.info("worker.started", worker=self.id)
 
-    def _own_memory(self) -> None:
-        self._memory_owner = self._engine.memory_owner
-        self._memory_owner.start()
+    def _serve_place(self) -> None:
+        self._place_service = self._engine.place_service
+        self._place_service.start()
 
     def _keep_blanks(self) -> None:
         try:
@@ -257,8 +257,8 @@ class Worker:
         self._sweeper.stop()
         self._finished_commands.stop()
         self._mover.stop()
-        if self._memory_owner is not None:
-            self._memory_owner.stop()
+        if self._place_service is not None:
+            self._place_service.stop()
         self._ticker.stop()
         if self._exporter is not None:
             self._exporter.stop()

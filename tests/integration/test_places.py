@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,11 @@ from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.store.moves import PIECE_BYTES, Move
 from tests.support.fleet import Fleet
 from tests.support.hosts import OtherHost
 from tests.support.networks import network
-from tests.support.ocw import Ocw
+from tests.support.ocw import Ocw, finish
 from tests.support.programs import call, execute, program, say, write
 from tests.support.waiting import eventually
 
@@ -108,3 +110,47 @@ def record(fleet: Fleet, run_id: RunId | None) -> Run:
     run = fleet.stores.reader.run(run_id or RunId(""))
     assert run is not None
     return run
+
+
+def test_the_files_move_to_another_host_although_workers_are_killed(hosts: TwoHosts) -> None:
+    fleet, ocw = hosts.fleet, Ocw(hosts.fleet)
+    at_a = [hosts.a.worker(), hosts.a.worker(lane="service")]
+    made = hosts.run(fleet.send(program(call(write("notes.txt", "kept")), say("written"))))
+    assert host(made) == "host-a"
+    for number in range(40):
+        (hosts.a.state_dir / "workspace" / f"large-{number}").write_bytes(os.urandom(PIECE_BYTES * 2))
+    hosts.b.worker()
+    fetching = hosts.b.worker(lane="service")
+    eventually(lambda: "main" in cannot_serve(fleet, "host-b"), within=30)
+
+    moving = Ocw(fleet).start("agents", "move", "main", "--to", "host-b", "--json")
+    begun = eventually(lambda: halfway(fleet), within=60)
+    at_a[1].kill()
+    fetching.kill()
+    assert fleet.stores.moves.get(begun.id).state == "copying"
+    waits = fleet.send(READ)
+    for again in (hosts.a, hosts.b):
+        again.worker(lane="service")
+    done = finish(moving, within=120)
+
+    assert done.code == 0, done.err
+    assert (done.json["state"], done.json["toHost"]) == ("done", "host-b")
+    after = hosts.run(waits)
+    assert (after.state, host(after), hosts.read(after)) == (RunState.OK, "host-b", "kept")
+    for number in range(40):
+        here, there = (each.state_dir / "workspace" / f"large-{number}" for each in (hosts.a, hosts.b))
+        assert here.read_bytes() == there.read_bytes()
+    assert ocw("agents", "move", "main", "--to", "host-b").code == 2
+
+
+def cannot_serve(fleet: Fleet, name: str) -> set[str]:
+    """The agents that all live workers of a host say they cannot serve."""
+    workers = [each for each in fleet.stores.workers.all() if each.alive and each.facts["host"] == name]
+    said = [each.facts.get("cannot_serve", "").split() for each in workers]
+    return set.intersection(*map(set, said)) if said else set()
+
+
+def halfway(fleet: Fleet) -> Move | None:
+    """The move of the agent, once some of its files have arrived."""
+    move = fleet.stores.moves.current("main")
+    return move if move is not None and move.bytes_done else None

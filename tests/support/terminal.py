@@ -8,21 +8,28 @@ import re
 import subprocess
 import termios
 from contextlib import suppress
-from typing import Self
+from typing import Protocol, Self
 
 import pyte
 import pytest
 
-from tests.support.ocw import Ocw
 from tests.support.waiting import eventually
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
+class Startable(Protocol):
+    """How `ocw` is started, and with which environment."""
+
+    env: dict[str, str]
+
+    def argv(self, *words: str) -> list[str]: ...
+
+
 class Terminal:
     """An `ocw` command in a pseudo-terminal: type keys and read the screen."""
 
-    def __init__(self, ocw: Ocw, *words: str, rows: int = 24, columns: int = 80) -> None:
+    def __init__(self, ocw: Startable, *words: str, rows: int = 24, columns: int = 80) -> None:
         self._main, side = pty.openpty()
         termios.tcsetwinsize(side, (rows, columns))
         opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'

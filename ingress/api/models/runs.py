@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ingress.api.models.answers import Done, Json, Shape, Tokens
+from ingress.api.models.answers import Done, Failure, Json, Shape, Tokens
 from openclaw_workers.domain.runs import Lane, RunState
 
 
@@ -62,6 +62,7 @@ class RunAnswer(Run):
     delivery: Json | None
     children: list[str]
     session_life: str
+    journal_problem: Failure | None
     partial: str | None
     journal: list[Json]
 

@@ -104,6 +104,9 @@ class TurnRunner:
                 return None
             if isinstance(taken, NotTaken):
                 log.debug("run.skipped", why=taken.why)
+                if taken.why == "newer":
+                    hint = "its records are in a form of a newer version; update this host, or let a newer one run it"
+                    log.warning("run.newer", hint=hint)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
                 elif taken.why == "elsewhere":

@@ -1,8 +1,8 @@
 --[[
   Make a worker the owner of a session that has work, and return all it needs for the turn.
 
-  includes  authority, clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches,
-            tree, outgoing, system_events
+  includes  authority, clock, schema, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives,
+            batches, tree, outgoing, system_events
 
   keys
     row             hash    session row
@@ -56,7 +56,7 @@
             how the run came to be taken, JSON list of fences of dead owners whose model call is not recorded,
             1 if messages may wait to be steered in, 1 if the transcript still begins with what the caller knows}
            {"gone", granted} | {"idle", granted} | {"stale", granted} | {"parked", granted} | {"early", granted}
-           {"lane", granted} | {"suspect", granted} | {"held"}   granted: run, session, run …
+           {"lane", granted} | {"suspect", granted} | {"newer", granted} | {"held"}   granted: run, session, run …
            {"unplaced"}   the agent has no place yet: make one, and take again
            {"elsewhere", {}, place}   this worker does not see the place of the agent
 
@@ -70,7 +70,7 @@ local now = now_ms()
 
 local c = fields(ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
   "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at",
-  "events_wait", "waits_at")
+  "events_wait", "waits_at", "v")
 local state, attempt, resumed, ticket = c.state, tonumber(c.attempt) or 1, c.resumed == "1", tonumber(c.ticket)
 local abort = c.abort == run and c.abort_reason or ""
 -- Rule 5: a run that lost a worker without progress, or two in any case, is a suspect.
@@ -120,6 +120,11 @@ end
 if state == "parked" then
   return refuse("parked")
 end
+-- A worker of the newer version takes it, once there is one.
+local head = not resumed and redis.call("ZRANGE", inbox, 0, 0)[1]
+if is_newer(c.v) or (head and is_newer(read_message(head).v)) then
+  return refuse("newer")
+end
 if starts_at(c.ready_at, c.woken_at, now) > now then
   return refuse("early")
 end
@@ -156,7 +161,7 @@ redis.call("ZREM", line, run .. " " .. session) -- also without a cap: a stale p
 local fence = (tonumber(c.fence) or 0) + 1
 local lease = fence .. ":" .. nonce
 redis.call("HSET", ctl, "state", "running", "fence", fence, "lease", lease, "lease_until", now + lease_ms,
-  "owner", worker, "progress", 0, "ticket", ticket or "")
+  "owner", worker, "progress", 0, "ticket", ticket or "", "v", SCHEMA)
 redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
 redis.call("ZADD", running, now, session)
 if suspect then

@@ -33,11 +33,11 @@ from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
-from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.moves import Move, Moves
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.place_requests import PlaceRequests
 from openclaw_workers.store.questions import Questions
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
@@ -596,12 +596,12 @@ def store_upload(store: StoreHarness) -> None:
 
 
 def memory_lease(store: StoreHarness) -> None:
-    MemoryRequests(store.redis, store.keys).lease("place", "token", 60_000)
+    PlaceRequests(store.redis, store.keys).lease("place", "token", 60_000)
 
 
 def memory_lease_given_up(store: StoreHarness) -> None:
     memory_lease(store)
-    MemoryRequests(store.redis, store.keys).lease("place", "token", 0)
+    PlaceRequests(store.redis, store.keys).lease("place", "token", 0)
 
 
 def memory_vectors(store: StoreHarness) -> None:

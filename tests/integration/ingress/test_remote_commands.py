@@ -207,7 +207,7 @@ def test_every_command_works_through_the_address_or_says_why_not() -> None:
     )
     tested = {leaf for leaf in leaves(cli, ()) for words in typed_words if tuple(words[: len(leaf)]) == leaf}
     tested |= {tuple(name.split()) for name, test in TESTED_ALONE.items() if test in globals()}
-    local = {(name,) for name in LOCAL_ONLY}
+    local = {tuple(name.split()) for name in LOCAL_ONLY}
     assert set(leaves(cli, ())) - tested == local
     assert not tested & local
 
@@ -341,7 +341,7 @@ def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [[name] for name in LOCAL_ONLY],
+    [[*name.split(), *(["engine.leaseSeconds", "9"] if name == "config set" else [])] for name in LOCAL_ONLY],
 )
 def test_what_works_on_the_machine_itself_says_so(remote: Remote, words: list[str]) -> None:
     done = remote(*words)
