@@ -269,6 +269,6 @@ def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(live_f
     # And without the archive the record still says how it ended
     archive.unlink()
     text = ocw_cli("runs", "show", run.id).out
-    assert "no journal: its session was deleted, and its archive is not on this machine" in text
+    assert "no journal: its session was deleted, and no host has its archive" in text
     assert "was reset" not in text
     assert "I look." in text

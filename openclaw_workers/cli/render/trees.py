@@ -23,7 +23,7 @@ def tree_text(roots: Sequence[Fields]) -> str:
             node["host"],
             span(node["ageMs"]),
             node["tokens"],
-            dollars(node["cost"]),
+            dollars(node["cost"]) if node["cost"] else None,  # the price may be unknown
             delivery_word(node["delivery"], node["deliveryTries"]),
             node["runId"],
         )
@@ -39,7 +39,7 @@ def tree_summary(roots: Sequence[Fields]) -> str:
     tokens = sum(node["tokens"] for node in nodes)
     cost = sum(node["cost"] for node in nodes)
     plural = "run" if len(nodes) == 1 else "runs"
-    return f"{len(nodes)} {plural}, {active} not ended, {tokens:,} tokens, {dollars(cost)}"
+    return f"{len(nodes)} {plural}, {active} not ended, {tokens:,} tokens" + (f", {dollars(cost)}" if cost else "")
 
 
 def nodes_of(roots: Sequence[Fields]) -> Iterator[Fields]:
