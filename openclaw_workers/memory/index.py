@@ -1,7 +1,7 @@
 """Bring an agent's part of a collection up to date with its documents: only what has changed, deletions included.
 
-Each indexed document has a point of its own that says which version is indexed. It is written after the chunks, so a
-process that dies in between leaves a document that the next sync indexes again, under the same ids.
+Each indexed document has a point of its own that says which version is indexed. It is written after the chunks were
+flushed, so a process that dies in between leaves a document that the next sync indexes again, under the same ids.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ READY = "ready"
 """The kind of the point that says that an agent's documents have all been indexed once."""
 GROUP_CHUNKS = 256
 """Chunks of several documents that are embedded and written together."""
+FLUSH_CHUNKS = 2_048
+"""Chunks after which their documents count as indexed. A flush waits for the disk."""
 _IDS = UUID("6f1d6ad6-3a5e-4d0c-9c4f-0d6b4c1f7c11")
 
 
@@ -115,9 +117,16 @@ class MemoryIndex:
                 self._remove(source, path)
                 report.removed += 1
         changed = [each for each in documents if force or self._has_changed(each, known.get((each.source, each.path)))]
+        written: list[Point] = []
+        flushed = 0
         for done, group in self._groups(changed, known, report):
-            self._write(group, report)
+            written += self._write(group, report)
+            if report.chunks - flushed >= FLUSH_CHUNKS:
+                self._note_documents(written)
+                written, flushed = [], report.chunks
             progress(done, len(changed))
+        if written:
+            self._note_documents(written)
         if not self.is_ready():
             ready = {"kind": READY, "agent": self._agent}
             self.collection.upsert([Point(_id(self._agent, READY), ready)])
@@ -154,7 +163,13 @@ class MemoryIndex:
         if group:
             yield len(changed), group
 
-    def _write(self, group: Sequence[tuple[Document, Reading]], report: SyncReport) -> None:
+    def _note_documents(self, written: Sequence[Point]) -> None:
+        """Note which documents are indexed, once their chunks are on the disk."""
+        self.collection.flush()
+        self.collection.upsert(written)
+
+    def _write(self, group: Sequence[tuple[Document, Reading]], report: SyncReport) -> list[Point]:
+        """Write the chunks of documents; returns the points that note that they are indexed."""
         chunks = [chunk for _, reading in group for chunk in reading.chunks]
         vectors = self._vectors([chunk.searched for chunk in chunks], report)
         points: list[Point] = []
@@ -170,9 +185,9 @@ class MemoryIndex:
         for document, reading in group:
             if not reading.is_addition:
                 self._delete_others(document, written)
-        self.collection.upsert([self._file_point(*each, is_embedded=not report.unembedded) for each in group])
         report.indexed += len(group)
         report.chunks += len(chunks)
+        return [self._file_point(*each, is_embedded=not report.unembedded) for each in group]
 
     def _vectors(self, texts: Sequence[str], report: SyncReport) -> Iterator[list[float] | None]:
         if self._embedder is not None and texts:

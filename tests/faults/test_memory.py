@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.memory.client import MemoryClient, MemoryUnavailable
 from openclaw_workers.engine.place_client import PlaceClient
 from openclaw_workers.memory.scopes import Visibility
+from openclaw_workers.memory.search import MemorySearch
 from openclaw_workers.state_dir import state_dir_id
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import faulty, place
 from tests.support.fleet import Fleet
 from tests.support.programs import call, program, say
 from tests.support.waiting import eventually
@@ -22,8 +25,8 @@ MAIN = Visibility("main", (), sees_all=True)
 
 
 def client_of(fleet: Fleet) -> MemoryClient:
-    place = state_dir_id(fleet.workspace.parent)
-    return MemoryClient(fleet.stores.memory, PlaceClient(fleet.stores.place_requests), lambda: place)
+    home = state_dir_id(fleet.workspace.parent)
+    return MemoryClient(fleet.stores.memory, PlaceClient(fleet.stores.place_requests), lambda: home)
 
 
 def write_files(fleet: Fleet, generation: str) -> None:
@@ -52,7 +55,7 @@ def test_another_service_worker_takes_the_index_over(make_fleet: MakeFleet) -> N
     second = fleet.worker("service")
     write_files(fleet, "late")
 
-    request = fleet.stores.place_requests.ask(state_dir_id(fleet.workspace.parent), "sync", {"agent": "main"})
+    request, _ = fleet.stores.place_requests.ask(state_dir_id(fleet.workspace.parent), "sync", {"agent": "main"})
     eventually(lambda: fleet.stores.place_requests.next_answer(request), within=30)  # it has begun to index
     owner.kill()
 
@@ -66,6 +69,25 @@ def test_another_service_worker_takes_the_index_over(make_fleet: MakeFleet) -> N
     assert not any("early" in result["snippet"] for result in everything)
     assert any("late item7" in result["snippet"] for result in everything)
     assert "late item7" in json.dumps(found(fleet, "late item7"))
+
+
+def test_searches_that_the_owner_took_with_it_are_answered_by_the_next_one(make_fleet: MakeFleet) -> None:
+    """It is killed in the middle of a search, while others ask too."""
+    fleet = make_fleet({})
+    client = client_of(fleet)
+    (fleet.workspace / "memory").mkdir(parents=True)
+    (fleet.workspace / "memory" / "cabin.md").write_text("- the cabin is blue\n")
+    first = fleet.worker("service", **faulty(die=f"{place(MemorySearch.search)}:3"))
+    assert "blue" in str(client.search("cabin", MAIN, {}))
+    second = fleet.worker("service")
+
+    with ThreadPoolExecutor(4) as people:
+        asked = [people.submit(client.search, "cabin", MAIN, {}) for _ in range(12)]
+    first.wait(within=20)
+
+    assert "memory.owned" in second.log_text()
+    assert all("blue" in str(each.result()) for each in asked)
+    assert (client.status("main")["files"], client.status("main")["changedFiles"]) == (1, 0)
 
 
 def test_a_paused_owner_keeps_the_files_locked_and_searches_say_so(make_fleet: MakeFleet) -> None:

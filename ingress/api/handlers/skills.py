@@ -32,7 +32,7 @@ def check_skills(call: Call[SkillQuery, NoInput]) -> dict[str, Any]:
 
 
 def new_skill(call: Call[NoInput, NewSkillInput]) -> dict[str, Any]:
-    """On the machine of the ingress, like files that are attached to messages."""
+    """On the machine of the ingress."""
     require_unbound(call, "add skills")
     body = call.body
     return skill_answers.new_skill(call.context, body.name, body.description, body.agent_id, shared=body.shared)

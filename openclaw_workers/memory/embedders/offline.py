@@ -6,6 +6,7 @@ files are used: a tokenizer, and a vector for each token. A text is the mean of 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,16 +55,29 @@ class OfflineEmbedder:
             raise EmbedderUnavailable(why)
         folder = Path(wheel.submodule_search_locations[0])
         try:
-            from safetensors import safe_open  # noqa: PLC0415 - heavy, like the next
-            from tokenizers import Tokenizer  # noqa: PLC0415
+            from tokenizers import Tokenizer  # noqa: PLC0415 - heavy
 
             tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
             tokenizer.no_padding()
             tokenizer.no_truncation()
-            with safe_open(str(folder / WEIGHTS), framework="np") as weights:
-                return _Files(tokenizer, weights.get_tensor("embedding.weight"))
+            return _Files(tokenizer, _mapped(folder / WEIGHTS))
         except Exception as error:
             raise EmbedderUnavailable(f"the files of wordllama cannot be loaded: {error}") from error
+
+
+def _mapped(path: Path) -> Any:
+    """The table of a safetensors file, read as it is needed: all processes of a host share what they have read.
+
+    The file begins with the length of a JSON text, which says where each table is.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy
+
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        table = json.loads(file.read(length))["embedding.weight"]
+    kind = {"F16": np.float16, "F32": np.float32}[table["dtype"]]
+    start = 8 + length + table["data_offsets"][0]
+    return np.memmap(path, dtype=kind, mode="r", offset=start, shape=tuple(table["shape"]))
 
 
 def _encoded(texts: list[str], tokenizer: Any) -> Any:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from openclaw_workers.memory import index
 from openclaw_workers.memory.backend import Collection, collection_name
 from openclaw_workers.memory.chunks import Turn, chunk_turns
 from openclaw_workers.memory.index import Document, MemoryIndex, Reading
-from openclaw_workers.memory.points import CHUNK, Hit, Point, Query, Where, where
+from openclaw_workers.memory.points import CHUNK, FILE, Hit, IndexUnavailable, Point, Query, Where, where
 from openclaw_workers.memory.qdrant_edge import EdgeBackend
 from openclaw_workers.memory.scopes import session_scope
 from tests.component.memory.documents import Note
@@ -130,3 +133,51 @@ def test_the_next_sync_makes_it_whole(tmp_path: Path) -> None:
         assert texts(collection, agent) == EXPECTED, f"after {writes} writes"
     assert not has_died, "more writes than are tried here"
     backend.close()
+
+
+class FlushedCollection(DyingCollection):
+    """Remembers which points were written, and which of them before the last flush."""
+
+    def __init__(self, inner: Collection) -> None:
+        super().__init__(inner, 1_000)
+        self.written: list[Point] = []
+        self.flushed: list[Point] = []
+        self.noted_early: list[str] = []
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        safe = {point.payload["path"] for point in self.flushed if point.payload["kind"] == CHUNK}
+        noted = [point.payload["path"] for point in points if point.payload["kind"] == FILE]
+        self.noted_early += [path for path in noted if path not in safe]
+        self.written += points
+        super().upsert(points)
+
+    def flush(self) -> None:
+        super().flush()
+        self.flushed = list(self.written)
+
+
+def test_a_document_counts_as_indexed_only_when_its_chunks_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no write-ahead log: what is not flushed may be lost, in any order."""
+    monkeypatch.setattr(index, "GROUP_CHUNKS", 2)
+    monkeypatch.setattr(index, "FLUSH_CHUNKS", 5)
+    backend = EdgeBackend(tmp_path / "index")
+    collection = FlushedCollection(backend.open(NAME))
+    notes: list[Document] = [Note(f"{number}.md", f"text {number}") for number in range(12)]
+
+    MemoryIndex(collection, "main", None).sync(notes, complete=SOURCES)
+
+    assert collection.noted_early == []
+    assert len(MemoryIndex(collection, "main", None).known()) == 12
+    backend.close()
+
+
+def test_one_process_at_a_time_opens_the_index(tmp_path: Path) -> None:
+    first, second = EdgeBackend(tmp_path / "index"), EdgeBackend(tmp_path / "index")
+    first.open(NAME)
+    with pytest.raises(IndexUnavailable, match="another process of this host holds the index"):
+        second.open(NAME)
+    first.close()
+    assert second.open(NAME).count(where(kind=CHUNK)) == 0
+    second.close()
