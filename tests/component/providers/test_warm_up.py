@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from openclaw_workers.config.configured_models import configured_models
+from openclaw_workers.config.configured_models import configured_apis, configured_models
 from openclaw_workers.config.models import Api, ModelsSettings
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.providers.registry import Providers
@@ -61,3 +61,15 @@ def test_the_models_of_agents_and_sub_agents_and_those_with_names_are_configured
     )
     expected = ["anthropic/a", "openai/small", "openai/sub", "openai/other", "anthropic/listed"]
     assert sorted(configured_models(settings, "offline/demo")) == sorted(expected)
+
+
+def test_the_apis_of_configured_models_are_those_whose_sdks_are_loaded_before_a_fork() -> None:
+    given = {
+        "models": {
+            "providers": {"wired": {"baseUrl": "http://127.0.0.1:9/v1", "api": "openai-responses", "apiKey": "k"}}
+        },
+        "agents": {"defaults": {"model": {"primary": "anthropic/claude-sonnet-4-5", "fallbacks": ["wired/m"]}}},
+    }
+
+    assert configured_apis(Settings.model_validate(given), "offline/demo") == ("anthropic-messages", "openai-responses")
+    assert configured_apis(Settings(), "offline/demo") == ()
