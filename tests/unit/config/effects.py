@@ -279,6 +279,8 @@ _AGENT: Final = {
     **_policy("tools.byProvider.*"),
     **_policy("tools.sandbox.tools", lists_only=True),
     **_exec("tools.exec"),
+    "tools.elevated.enabled": f"{_SANDBOXED}::test_an_agent_can_only_take_elevated_commands_away",
+    "tools.elevated.allowFrom": f"{_SANDBOXED}::test_an_agent_can_only_take_elevated_commands_away",
     **_BACKGROUND,
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
