@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+PRODUCT := $(VENV)/.installed-product
+TOOLS := $(VENV)/.installed-tools
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 SOAK_MINUTES ?= 10
 JOBS ?= 4
 
@@ -21,22 +23,31 @@ help:
 	@echo "make soak   the long fault tests, chaos for SOAK_MINUTES (default 10)"
 	@echo "make clean  remove what make created; state directories stay"
 
-venv: $(STAMP)
+venv: $(TOOLS)
 
 # Installed again when the dependencies change; otherwise a run finds the stamp and goes straight on.
-$(STAMP): pyproject.toml constraints.txt
+$(PRODUCT): pyproject.toml constraints.txt | $(BIN)/python
+	@$(PYTHON) -m openclaw_workers.cli.local.redis_binary
+	@echo "Installing OpenClaw Workers into $(VENV); this is done once and takes a minute or two."
+	$(INSTALL) --progress-bar on -e .
+	@touch $@
+
+# The product with the developer tools, for everything but `make up`.
+$(TOOLS): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --quiet -e '.[dev]'
+	@touch $(PRODUCT) $@
+
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Install one, or name it: make $(or $(MAKECMDGOALS),venv) PYTHON=python3.12" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "python -m venv failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@
 
-up: $(STAMP)
+up: $(PRODUCT)
 	@$(BIN)/ocw up
 
-lint: $(STAMP)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -50,15 +61,15 @@ check: lint
 test: lint
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-bench: $(STAMP)
+bench: $(TOOLS)
 	$(BIN)/python -m benchmarks
 	@echo "with Celery's task events, which Flower needs:"
 	$(BIN)/python -m benchmarks --events turn_overhead throughput
 
-bench-memory: $(STAMP)
+bench-memory: $(TOOLS)
 	$(BIN)/python -m benchmarks.memory $(DATA)
 
-soak: $(STAMP)
+soak: $(TOOLS)
 	OCW_SOAK=1 SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/pytest tests/soak --timeout=0
 
 clean:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import commands, ingress, measures, scale, schedules, trees
+from benchmarks import client_start, commands, ingress, measures, scale, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -50,6 +50,7 @@ def main() -> None:
             "idle_jobs": lambda: schedules.idle_jobs(where),
             "due_burst": lambda: schedules.due_burst(where),
             "command_start": commands.command_start,
+            "client_start": lambda: client_start.client_start(where),
             "policy": lambda: policy.policy(where),
             "start_up": measures.start_up,
         }

@@ -17,6 +17,7 @@ from typing import Any
 from openclaw_workers.config.loader import load
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.memory.client import MemoryClient
+from openclaw_workers.engine.place_client import PlaceClient
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.memory.scopes import Visibility
@@ -51,7 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, Fleet(Path(directory), config) as fleet:
         worker = fleet.worker("service")
         place = state_dir_id(fleet.state_dir)
-        client = MemoryClient(fleet.stores.memory, lambda: place)
+        client = MemoryClient(fleet.stores.memory, PlaceClient(fleet.stores.place_requests), lambda: place)
         folder = fleet.workspace / "memory"
         for number in range(NEW_FILES):
             write(folder, f"new{number}", 2)
@@ -105,10 +106,10 @@ def in_process(fleet: Fleet) -> list[float]:
 
 def _round_trip(fleet: Fleet) -> float:
     """One question and one answer through lists, without anything in between."""
-    requests, times = fleet.stores.memory, []
+    requests, times = fleet.stores.place_requests, []
     for _ in range(QUERIES):
         began = time.perf_counter()
-        request, _ = requests.ask("nowhere", "x", {})
+        request = requests.ask("nowhere", "x", {})
         question = requests.next_question("nowhere")
         assert question is not None
         requests.reply(request, {"answer": {}})

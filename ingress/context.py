@@ -178,4 +178,4 @@ def _celery_waker(stores: Stores) -> CeleryWaker:
     from openclaw_workers.tasks.app import app  # noqa: PLC0415
     from openclaw_workers.tasks.waker import CeleryWaker  # noqa: PLC0415
 
-    return CeleryWaker(app, stores.redis, stores.keys.namespace)
+    return CeleryWaker(app, stores.redis, stores.keys.namespace, stores.places.route)

@@ -11,6 +11,7 @@
     ├── ConflictError          another process owns this: stop without an alarm
     │   └── LeaseLost
     ├── CorruptRecord          quarantine the unreadable record and continue without it
+    ├── NewerRecord            leave the record to newer code, and say so
     ├── TurnEnded              end the turn and record the reason
     │   ├── TurnAborted        a person or an interrupting message stopped it
     │   ├── TurnTimedOut       it passed its deadline
@@ -107,6 +108,14 @@ class CorruptRecord(OpenClawError):
         super().__init__(f"{where} cannot be read: {why}", hint=hint)
         self.where = where
         self.why = why
+
+
+class NewerRecord(OpenClawError):
+    """A stored record is in a form that only a newer version knows. It is not damaged."""
+
+    def __init__(self, where: str, form: int, known: int) -> None:
+        problem = f"{where} was written by a newer version: its form is {form}, and this version reads up to {known}"
+        super().__init__(problem, hint="update OpenClaw Workers on this host")
 
 
 class TurnEnded(OpenClawError):

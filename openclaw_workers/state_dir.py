@@ -41,7 +41,7 @@ def state_dir_shown(state_dir: Path) -> str:
 class Runtime(BaseModel):
     """The processes and addresses of a running `ocw up`."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     pid: int
     redis_url: str

@@ -69,7 +69,7 @@ async def _replies(
     reader: HubReader, first: Answer, after: str, deadline: Deadline
 ) -> AsyncIterator[Update | Finished]:
     assert first.run_id is not None, "only a run spawns"
-    replies, later = LaterReplies(first.session, of_all=False, deadline=deadline), list[Answer]()
+    replies, later = LaterReplies(first.session, deadline=deadline), list[Answer]()
     over: WaitOver | None = None
     try:
         await reader.result(replies.add_run(first.run_id, after))

@@ -62,7 +62,7 @@ class Turn:
         run = self._conversation.run
         if not self._with_tree or run is None:
             return
-        replies = LaterReplies(self._conversation.session, of_all=False)
+        replies = LaterReplies(self._conversation.session)
         await self._reader.result(replies.add_run(run, self._conversation.after))
         is_more = True
         while is_more:

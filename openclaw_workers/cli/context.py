@@ -44,13 +44,19 @@ class CliContext(CliConfiguration):
 
         return open_backend(self)
 
+    def another_backend(self) -> Backend:
+        """A backend for another thread, which closes it."""
+        from openclaw_workers.cli.backend.choose import open_another
+
+        return open_another(self)
+
     @cached_property
     def stores(self) -> Stores:
         from openclaw_workers.engine.stores import open_stores, stores_on
-        from openclaw_workers.logs import setup_logging
+        from openclaw_workers.logger import set_up_at_first_line
         from openclaw_workers.store.client import TIMEOUT_SECONDS
 
-        setup_logging(level="warning")  # to stderr, apart from the answers
+        set_up_at_first_line(_log_warnings)
         settings = self.loaded.settings
         if settings.engine.accept_timeout_seconds == TIMEOUT_SECONDS:
             return stores_on(self.redis, settings)  # the connection that the configuration was read with
@@ -95,11 +101,12 @@ class CliContext(CliConfiguration):
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker
 
-        return CeleryWaker(app, self.stores.redis, self.loaded.settings.engine.namespace)
+        stores = self.stores
+        return CeleryWaker(app, stores.redis, self.loaded.settings.engine.namespace, stores.places.route)
 
     @cached_property
     def intake(self) -> Intake:
-        from openclaw_workers.engine.client_graph import intake_of
+        from openclaw_workers.engine.intake_graph import intake_of
 
         return intake_of(self.stores, self.waker)
 
@@ -113,7 +120,7 @@ class CliContext(CliConfiguration):
 
     @cached_property
     def control(self) -> Control:
-        from openclaw_workers.engine.client_graph import control_of
+        from openclaw_workers.engine.intake_graph import control_of
 
         return control_of(self.stores, self.waker, self.archives)
 
@@ -182,6 +189,13 @@ class CliContext(CliConfiguration):
         os.environ["REDIS_URL"] = self.redis_url
         if self.local_config:
             os.environ["OPENCLAW_LOCAL_CONFIG"] = "1"
+
+
+def _log_warnings() -> None:
+    """To stderr, apart from the answers."""
+    from openclaw_workers.logs import setup_logging
+
+    setup_logging(level="warning")
 
 
 def _person() -> str:

@@ -9,16 +9,20 @@ import click
 
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.answer_stream import AnswerStream
-from openclaw_workers.client.protocol import Ended, Gap, Note, Quiet
+from openclaw_workers.cli.render.standard_output import WaitingOutput, shows_waiting
+from openclaw_workers.cli.render.text import printable
+from openclaw_workers.cli.render.turn_status import WORKER, TurnStatus
+from openclaw_workers.client.protocol import Ended, Gap, Note
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.errors import StoreRefused, StoreUnavailable
 from openclaw_workers.store.reader import Event
 from openclaw_workers.views.answers import Answer, answer_json, answer_of_run, answer_without_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    from openclaw_workers.cli.backend.protocol import OutgoingText
+    from openclaw_workers.cli.backend.protocol import Backend, OutgoingText
     from openclaw_workers.cli.context import CliContext
     from openclaw_workers.client.follow_message import Conversation
     from openclaw_workers.client.protocol import Update
@@ -39,7 +43,7 @@ def print_answer(cli: CliContext, answer: Answer, *, is_text_shown: bool) -> Non
         echo_json(answer_json(answer))
         return
     if answer.text and not is_text_shown:
-        click.echo(answer.text)
+        click.echo(printable(answer.text))
     report_error(answer)
 
 
@@ -70,34 +74,47 @@ def send_message(cli: CliContext, message: OutgoingText) -> Queued | Rejected | 
         raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
 
 
-def answer_stream_for(cli: CliContext, session: SessionKey) -> AnswerStream:
-    """A screen with the session's `/verbose` and `/usage` levels."""
+def answer_stream_for(cli: CliContext, session: SessionKey, model: str | None = None) -> AnswerStream:
+    """A screen with the session's `/verbose` and `/usage` levels. `model`: the one that the message asks for."""
     if cli.json:
         return AnswerStream(is_quiet=True)
     try:
         row = cli.backend.row(session)
     except StoreUnavailable:
         return AnswerStream()
-    return AnswerStream(verbose=row.get("verboseLevel") or "on", usage=row.get("responseUsage") or "off")
+    status = TurnStatus(model or model_of(cli.backend, row, session)) if shows_waiting() else None
+    return AnswerStream(
+        verbose=row.get("verboseLevel") or "on",
+        usage=row.get("responseUsage") or "off",
+        output=WaitingOutput(status) if status else None,
+        status=status,
+    )
 
 
-def show(
-    cli: CliContext, conversation: Conversation, screen: AnswerStream, *, on_quiet: Callable[[], None] = lambda: None
-) -> Answer:
+def model_of(backend: Backend, row: Mapping[str, str], session: SessionKey) -> str:
+    """The model of the session's next turn, as provider/model; empty if its agent is no longer configured."""
+    if name := row.get("modelOverride"):
+        provider = row.get("providerOverride")
+        return f"{provider}/{name}" if provider else name
+    agent = agent_of(session)
+    return next((str(each["model"]) for each in backend.agents()["agents"] if each["agentId"] == agent), "")
+
+
+def show(cli: CliContext, conversation: Conversation, screen: AnswerStream) -> Answer:
     """Show a turn until it has ended, and return its answer.
 
     Raises:
         WaitOver: the time is up and the run continues.
         NotFound: neither the message nor the run is known.
     """
-    for update in cli.backend.conversations.follow(conversation.steps()):
-        match update:
-            case Ended():
+    screen.wait_for(WORKER)
+    try:
+        for update in cli.backend.conversations.follow(conversation.steps()):
+            if isinstance(update, Ended):
                 return answer_of(conversation.session, finish(screen, update))
-            case Quiet():
-                on_quiet()
-            case _:
-                display(screen, update)
+            display(screen, update)
+    finally:
+        screen.close()
     raise AssertionError("a conversation ends with Ended")
 
 

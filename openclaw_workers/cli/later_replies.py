@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.conversation import display, finish
-from openclaw_workers.client.protocol import Ended, Quiet, ReplyStarted
+from openclaw_workers.client.protocol import Ended, ReplyStarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,26 +19,26 @@ def show_next_reply(
     cli: CliContext,
     replies: LaterReplies,
     new_screen: Callable[[], AnswerStream],
-    *,
-    go_on: Callable[[], bool] = lambda: True,
 ) -> Ended | None:
     """Show the next reply to its end, each turn on a screen of its own.
 
-    None if there is none to come, or if `go_on`, which is called at every pause, says no between two replies.
+    None if there is none to come.
 
     Raises:
         WaitOver: the time is up and sub-agents continue.
     """
     screen = new_screen()
-    for update in cli.backend.conversations.follow(replies.next_reply()):
-        match update:
-            case ReplyStarted():
-                screen = new_screen()
-            case Ended():
-                return finish(screen, update)
-            case Quiet(in_turn):
-                if not go_on() and not in_turn:
-                    return None
-            case _:
-                display(screen, update)
+    screen.wait_for("sub-agents")
+    try:
+        for update in cli.backend.conversations.follow(replies.next_reply()):
+            match update:
+                case ReplyStarted():
+                    screen.close()
+                    screen = new_screen()
+                case Ended():
+                    return finish(screen, update)
+                case _:
+                    display(screen, update)
+    finally:
+        screen.close()
     return None

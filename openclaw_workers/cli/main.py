@@ -22,7 +22,7 @@ from openclaw_workers.errors import OpenClawError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Talk": {
-        "agent": ("agent:agent", "Send one message and print the answer as it arrives."),
+        "agent": ("agent_options:agent", "Send one message and print the answer as it arrives."),
         "chat": ("chat:chat", "Talk to an agent in the terminal."),
     },
     "Inspect and manage": {
@@ -43,7 +43,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
-        "agents": ("agents:agents", "List agents and show their system prompts."),
+        "agents": ("agents:agents", "List agents, show their system prompts, move their files to another host."),
         "approvals": ("approvals:approvals", "List what waits for a person, and allow, deny or answer it."),
         "tools": ("tools:tools", "Show which tools a session has, and which layer of the policy removed the others."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
@@ -60,8 +60,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },
     "Set up": {
+        "init": ("init:init", "Set up an installation, start it and get the first answer."),
         "tokens": ("tokens:tokens", "Make, list and revoke access tokens of the HTTP interface."),
-        "config": ("config:config", "Check, show and publish the configuration, and go back to an earlier one."),
+        "config": (
+            "config:config",
+            "Check, show, change and publish the configuration, and go back to an earlier one.",
+        ),
         "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
     },
 }
@@ -75,6 +79,8 @@ LOCAL_ONLY = {
     "worker": "is a process of this machine",
     "ingress": "is a process of this machine",
     "logs": "reads the files that processes of this machine write",
+    "init": "writes files of this machine and starts processes on it",
+    "config set": "changes a file of this machine",
 }
 """Commands that do not work through OPENCLAW_URL, each with the reason."""
 

@@ -26,7 +26,7 @@ class Interrupted(OpenClawError):
 def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline) -> Answer:
     """Show the later replies until everything that the answer's run spawned has ended and was delivered."""
     assert first.run_id is not None, "only a run spawns"
-    replies = LaterReplies(first.session, of_all=False, deadline=deadline)
+    replies = LaterReplies(first.session, deadline=deadline)
     cli.backend.conversations.result(replies.add_run(first.run_id, after))
     later: list[Answer] = []
     screens = [AnswerStream(is_quiet=cli.json)]

@@ -28,6 +28,7 @@ from openclaw_workers.client.protocol import (
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Lane, lane_of, queue_of
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.errors import NotFound, StoreUnavailable
 from openclaw_workers.store.reader import Event
 from openclaw_workers.store.workers import WorkerInfo
@@ -150,6 +151,8 @@ class Conversation:
             self._idle_since = None
         elif event.type in ("run.lost", "run.released"):
             self._idle_since = self._clock()
+        elif event.type == "run.waiting":
+            self._idle_since = None
         yield event
 
     def _is_ours(self, event: Event) -> Steps[bool]:
@@ -205,15 +208,30 @@ class Conversation:
         if self._idle_since is None or self._clock() - self._idle_since < PATIENCE_SECONDS:
             return None
         self._idle_since = None
-        lane = queue_of(lane_of(self.session))
-        if not has_worker((yield from ask(ReadWorkers())), lane):
-            return Note(f"no worker is running for lane {lane}; start one with `ocw up`")
-        state = yield from ask(ReadState(self.session))
-        if state.state == "idle":
-            return None
-        if state.run != self.run:
-            return Note(f"the session is busy with {state.run}; the message waits")
-        return Note(f"waiting for a free worker on lane {lane}") if state.state == "queued" else None
+        return (yield from why_waiting(self.session, self.run))
+
+
+def why_waiting(session: SessionKey, run: RunId | None) -> Steps[Note | None]:
+    """Why nothing happens in a session; `run` is the one that is awaited, as far as known."""
+    lane = queue_of(lane_of(session))
+    if not has_worker((yield from ask(ReadWorkers())), lane):
+        return Note(f"no worker is running for lane {lane}; start one with `ocw up`")
+    state = yield from ask(ReadState(session))
+    if state.waits_for:
+        return Note(waits_for_place(agent_of(session), state.waits_for))
+    if state.state == "queued":
+        return Note(f"waiting for a free worker on lane {lane}")
+    if state.state == "idle" or state.run == run:
+        return None
+    return Note(f"the session is busy with {state.run}; the message waits")
+
+
+def waits_for_place(agent: str, where: str) -> str:
+    """Why a run waits whose files no worker sees, and what to do."""
+    return (
+        f"the files of agent {agent} are at {where}, and no worker takes turns there; the message waits. "
+        f"Start `ocw up` there, or move the files with `ocw agents move {agent} --to HOST`"
+    )
 
 
 def has_worker(workers: Iterable[WorkerInfo], lane: Lane) -> bool:

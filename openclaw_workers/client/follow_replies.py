@@ -29,17 +29,14 @@ from openclaw_workers.errors import StoreUnavailable
 
 
 class LaterReplies:
-    def __init__(
-        self, session: SessionKey, *, of_all: bool, deadline: Deadline | None = None, block_ms: int = BLOCK_MS
-    ) -> None:
-        """`of_all` waits for everything that the session has spawned; otherwise only for what the runs given to
-        `add_run` have spawned."""
+    """Waits for what the runs given to `add_run` have spawned."""
+
+    def __init__(self, session: SessionKey, *, deadline: Deadline | None = None, block_ms: int = BLOCK_MS) -> None:
         self.session = session
         self.blocked: list[Batch] = []
         """Results that could not be delivered."""
         self._runs: set[RunId] = set()
         """Turns that were shown."""
-        self._of_all = of_all
         self._after = "0"
         self._deadline = deadline or Deadline()
         self._block_ms = block_ms
@@ -55,9 +52,9 @@ class LaterReplies:
         self._known.update(child.batch for child in children if child.batch and child.parent_run_id == run)
 
     def children(self) -> Steps[list[Run]]:
-        """What the turns that were shown have spawned, or everything."""
+        """What the turns that were shown have spawned."""
         found = yield from ask(ReadChildren(self.session))
-        return [run for run in found if self._of_all or run.parent_run_id in self._runs]
+        return [run for run in found if run.parent_run_id in self._runs]
 
     def count_active(self) -> Steps[int]:
         """How many sub-agents have not reported."""
@@ -89,7 +86,7 @@ class LaterReplies:
             if ready and (ended := (yield from self._reply_to(min(ready, key=_announced_at)))):
                 yield ended
                 return ended
-            yield Quiet(in_turn=False)
+            yield Quiet()
 
     def _awaited(self) -> Steps[list[Batch]]:
         """Batches that are active, and those that were delivered to the session and are not shown yet."""
@@ -99,7 +96,7 @@ class LaterReplies:
         self._done |= ids - found.keys()
         awaited = []
         for batch in found.values():
-            if not (self._of_all or batch.parent_run in self._runs):
+            if batch.parent_run not in self._runs:
                 continue
             self._known.add(batch.id)
             if batch.state.is_pending or batch.state is BatchState.DELIVERED:

@@ -102,13 +102,22 @@ class Gap:
 class Quiet:
     """Nothing more to report now. The caller may do something else before it goes on."""
 
-    in_turn: bool = True
-    """False between two replies, where the caller may also stop following."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReplyStarted:
     """The updates that follow belong to another turn: one that reads the results of sub-agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn of the session that is followed; the updates that follow belong to it."""
+
+    run: RunId
+    record: Run | None
+    is_own: bool
+    """It answers a message that was sent from here."""
+    is_attached: bool
+    """It ran or waited already when the session was first looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,7 @@ class Ended:
     receipt: Receipt | None
 
 
-Update: TypeAlias = Event | Note | Gap | Quiet | ReplyStarted | Ended
+Update: TypeAlias = Event | Note | Gap | Quiet | ReplyStarted | TurnStarted | Ended
 Steps: TypeAlias = Generator[Request[Any] | Update, Any, T]
 
 

@@ -23,16 +23,17 @@ from openclaw_workers.config.models import ListedModel, ModelChoice, ModelChoice
 from openclaw_workers.config.sandbox import SandboxField, SandboxSettings
 from openclaw_workers.config.subagents import SubagentsSettings
 from openclaw_workers.config.tools import AgentToolsSettings
+from openclaw_workers.config.workspace import WorkspaceField, WorkspaceSettings
 
 
 class AgentSettings(Section):
     """The settings of `agents.defaults` and of every agent; an agent's own value wins."""
 
-    model: ModelChoiceField = ModelChoice()
+    model: ModelChoiceField = ModelChoice.model_construct()
     """Model as provider/model, or a mapping with fallbacks."""
 
-    workspace: UserPath | None = None
-    """Directory of the agent's files. Unset: <state>/workspace for the default agent, else <state>/workspace-<id>."""
+    workspace: WorkspaceField = WorkspaceSettings()
+    """Its files: a directory, or a mapping with path and place."""
 
     thinking_default: Thinking = "off"
     """How much the model thinks before it answers: off, minimal, low, medium, high, xhigh."""
@@ -61,31 +62,31 @@ class AgentSettings(Section):
     skills: tuple[str, ...] | None = None
     """Skills offered, by name; unset means all, [] none."""
 
-    tools: AgentToolsSettings = AgentToolsSettings()
+    tools: AgentToolsSettings = AgentToolsSettings.model_construct()
     """Tool policy of the agent; an agent's own block replaces the one in the defaults."""
 
-    memory_search: MemorySearchSettings = MemorySearchSettings()
+    memory_search: MemorySearchSettings = MemorySearchSettings.model_construct()
     """Memory; an agent's own block replaces the one in the defaults."""
 
-    compaction: CompactionSettings = CompactionSettings()
+    compaction: CompactionSettings = CompactionSettings.model_construct()
     """How long conversations are summarised."""
 
-    context_pruning: ContextPruningSettings = ContextPruningSettings()
+    context_pruning: ContextPruningSettings = ContextPruningSettings.model_construct()
     """How old tool results are trimmed."""
 
     heartbeat: HeartbeatSettings | None = None
     """Turns the agent starts by itself; unset: only if its HEARTBEAT.md asks for something."""
 
-    subagents: SubagentsSettings = SubagentsSettings()
+    subagents: SubagentsSettings = SubagentsSettings.model_construct()
     """Sub-agents it may spawn."""
 
-    budget: BudgetSettings = BudgetSettings()
+    budget: BudgetSettings = BudgetSettings.model_construct()
     """What this agent may spend per day (UTC)."""
 
-    sandbox: SandboxField = SandboxSettings()
+    sandbox: SandboxField = SandboxSettings.model_construct()
     """Where its tools run; also accepts the words trusted (mode off) and restricted (mode all)."""
 
-    identity: IdentitySettings = IdentitySettings()
+    identity: IdentitySettings = IdentitySettings.model_construct()
     """Its name, look and owners."""
 
 
@@ -120,7 +121,7 @@ class AgentsSettings(Section):
     default_agent: AgentId | None = None
     """Agent that answers when none is named; the same as default: true on its entry."""
 
-    defaults: AgentDefaults = AgentDefaults()
+    defaults: AgentDefaults = AgentDefaults.model_construct()
     """Settings of every agent that does not override them."""
 
     list: tuple[AgentEntry, ...] = ()

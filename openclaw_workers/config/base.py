@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     PlainSerializer,
@@ -24,9 +23,11 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from openclaw_workers.config.redis_options import check_redis_options
+from openclaw_workers.domain import limits
+from openclaw_workers.field_docs import DocumentedModel
 
 
-class Section(BaseModel):
+class Section(DocumentedModel):
     """A mapping in the file. `ocw config example` and `schema` print the field docstrings."""
 
     model_config = ConfigDict(
@@ -34,8 +35,8 @@ class Section(BaseModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=True,
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
+        defer_build=True,
     )
 
 
@@ -50,8 +51,7 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-WEEK_SECONDS = 7 * 86_400
-"""No turn may last longer, because its record expires after that time."""
+WEEK_SECONDS = limits.WEEK_SECONDS
 
 MAX_DURATION_SECONDS = 3650 * 86_400
 """A duration above ten years is a typing error, and it would overflow later calculations."""

@@ -22,10 +22,10 @@ class BudgetSettings(Section):
 
 
 class BudgetsSettings(Section):
-    day: BudgetSettings = BudgetSettings()
+    day: BudgetSettings = BudgetSettings.model_construct()
     """Budget of the whole installation, per day (UTC)."""
 
-    tree: BudgetSettings = BudgetSettings()
+    tree: BudgetSettings = BudgetSettings.model_construct()
     """Budget of one session with all sub-agents below it, per day (UTC)."""
 
 

@@ -110,7 +110,7 @@ class TelegramAccountSettings(Section):
     api_root: BaseUrl | None = None
     """Address of the Bot API server; unset: Telegram's own."""
 
-    webhook: WebhookSettings = WebhookSettings()
+    webhook: WebhookSettings = WebhookSettings.model_construct()
     """How updates arrive."""
 
     owners: TelegramOwners = ()
@@ -188,5 +188,5 @@ class TelegramSettings(TelegramAccountSettings):
 
 
 class ChannelsSettings(Section):
-    telegram: TelegramSettings = TelegramSettings()
+    telegram: TelegramSettings = TelegramSettings.model_construct()
     """Telegram, by bot."""

@@ -49,7 +49,7 @@ class CompactionSettings(Section):
     identifier_instructions: str | None = None
     """Instructions about identifiers for the summariser; required by policy custom and used only there."""
 
-    memory_flush: MemoryFlushSettings = MemoryFlushSettings()
+    memory_flush: MemoryFlushSettings = MemoryFlushSettings.model_construct()
     """The silent turn before compaction in which the agent saves notes."""
 
     @model_validator(mode="after")
@@ -111,13 +111,13 @@ class ContextPruningSettings(Section):
     min_prunable_tool_chars: StrictInt = Field(default=1000, ge=0)
     """Results with fewer characters are not trimmed."""
 
-    tools: PruneToolsSettings = PruneToolsSettings()
+    tools: PruneToolsSettings = PruneToolsSettings.model_construct()
     """Which tools' results may be trimmed or cleared."""
 
-    soft_trim: SoftTrimSettings = SoftTrimSettings()
+    soft_trim: SoftTrimSettings = SoftTrimSettings.model_construct()
     """How a result is trimmed."""
 
-    hard_clear: HardClearSettings = HardClearSettings()
+    hard_clear: HardClearSettings = HardClearSettings.model_construct()
     """How a result is cleared."""
 
     @model_validator(mode="after")

@@ -59,7 +59,7 @@ class CronSettings(Section):
     run_log_entries: StrictInt = Field(default=200, ge=1)
     """Lines of the run log kept for each job, for at most seven days."""
 
-    webhooks: CronWebhookSettings = CronWebhookSettings()
+    webhooks: CronWebhookSettings = CronWebhookSettings.model_construct()
     """Where jobs with `delivery: webhook` may send their answers."""
 
     jobs: dict[JobId, CronJobSettings] = Field(default_factory=dict)

@@ -28,13 +28,13 @@ class ServiceLaneSettings(Section):
 
 
 class LanesSettings(Section):
-    main: LaneSettings = LaneSettings()
+    main: LaneSettings = LaneSettings.model_construct()
     """Turns of the sessions that people talk to."""
 
-    subagent: SubagentLaneSettings = SubagentLaneSettings()
+    subagent: SubagentLaneSettings = SubagentLaneSettings.model_construct()
     """Turns of spawned sessions. Its cap may also be written as subagents.maxConcurrent."""
 
-    service: ServiceLaneSettings = ServiceLaneSettings()
+    service: ServiceLaneSettings = ServiceLaneSettings.model_construct()
     """Short tasks that must not wait behind turns: delivery, announces, maintenance."""
 
 

@@ -18,6 +18,7 @@ from openclaw_workers.config.loader import ENVIRONMENT
 from openclaw_workers.config.normalise import SHORTHAND
 from openclaw_workers.config.schema_tree import dotted, item_of, section_of
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.field_docs import field_docs
 
 _WIDTH = 110
 
@@ -56,7 +57,7 @@ def _section(section: type[Section], value: Section | None, indent: str) -> Iter
 def _field(section: type[Section], name: str, field: FieldInfo, value: Section | None, indent: str) -> Iterator[str]:
     if not indent or section is AgentDefaults:
         yield ""
-    for line in textwrap.wrap(field.description or "", _WIDTH - len(indent) - 2):
+    for line in textwrap.wrap(field_docs(section).get(name, ""), _WIDTH - len(indent) - 2):
         yield f"{indent}# {line}"
     key = field.alias or name
     kind, item = item_of(field.annotation)

@@ -76,7 +76,7 @@ def read_file(path: Path) -> dict[str, Any]:
     Raises:
         ConfigurationError: it cannot be read, or its syntax is wrong; with line and column where known.
     """
-    reader = {".yaml": _read_yaml, ".yml": _read_yaml, ".json": _read_json5, ".json5": _read_json5}
+    reader = {".yaml": parse_yaml, ".yml": parse_yaml, ".json": _read_json5, ".json5": _read_json5}
     if path.suffix not in reader:
         raise ConfigurationError([f"{path}: expected a name that ends in {', '.join(reader)}"])
     try:
@@ -140,7 +140,8 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first)
 
 
-def _read_yaml(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
+    """The plain values of a YAML text, as people mean them."""
     return yaml.load(text, _Loader)  # noqa: S506 (a safe loader: it builds plain values only)
 
 

@@ -55,7 +55,7 @@ class GatewaySettings(Section):
     allowed_origins: tuple[Origin, ...] = ()
     """Origins of other web pages that may call the API, with a token."""
 
-    limits: GatewayLimitsSettings = GatewayLimitsSettings()
+    limits: GatewayLimitsSettings = GatewayLimitsSettings.model_construct()
     """Limits of each ingress process."""
 
     @property

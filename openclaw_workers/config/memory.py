@@ -52,10 +52,10 @@ class HybridSettings(Section):
     candidate_multiplier: StrictInt | None = Field(default=None, ge=1, le=20)
     """Candidates considered per requested result; unset: 200 in all."""
 
-    mmr: MmrSettings = MmrSettings()
+    mmr: MmrSettings = MmrSettings.model_construct()
     """Fewer results that repeat each other."""
 
-    temporal_decay: TemporalDecaySettings = TemporalDecaySettings()
+    temporal_decay: TemporalDecaySettings = TemporalDecaySettings.model_construct()
     """Newer results first."""
 
 
@@ -66,7 +66,7 @@ class QuerySettings(Section):
     min_score: StrictFloat | None = Field(default=None, ge=0, le=1)
     """Results with a lower score are left out; unset: none are."""
 
-    hybrid: HybridSettings = HybridSettings()
+    hybrid: HybridSettings = HybridSettings.model_construct()
     """How words and meaning are combined."""
 
 
@@ -126,19 +126,19 @@ class MemorySearchSettings(Section):
     model: str | None = None
     """Embedding model, as model or provider/model; unset: text-embedding-3-small for an endpoint."""
 
-    chunking: ChunkingSettings = ChunkingSettings()
+    chunking: ChunkingSettings = ChunkingSettings.model_construct()
     """How files are split into chunks."""
 
-    query: QuerySettings = QuerySettings()
+    query: QuerySettings = QuerySettings.model_construct()
     """How the index is searched."""
 
-    sync: SyncSettings = SyncSettings()
+    sync: SyncSettings = SyncSettings.model_construct()
     """When the index is updated from the files."""
 
-    sessions: SessionSourceSettings = SessionSourceSettings()
+    sessions: SessionSourceSettings = SessionSourceSettings.model_construct()
     """Which transcripts are indexed besides those of direct chats, and when."""
 
-    cache: CacheSettings = CacheSettings()
+    cache: CacheSettings = CacheSettings.model_construct()
     """The cache of embeddings."""
 
 

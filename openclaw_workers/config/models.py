@@ -64,7 +64,7 @@ class ProviderModelSettings(Section):
     input: tuple[Literal["text", "image", "file"], ...] = ("text",)
     """Input the model accepts; file means PDFs."""
 
-    cost: CostSettings = CostSettings()
+    cost: CostSettings = CostSettings.model_construct()
     """Prices, for the ledger and for budgets."""
 
     context_window: StrictInt = Field(default=200_000, ge=1)
@@ -76,7 +76,7 @@ class ProviderModelSettings(Section):
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Extra HTTP headers for this model."""
 
-    limits: LimitSettings = LimitSettings()
+    limits: LimitSettings = LimitSettings.model_construct()
     """Rate limits of the whole fleet for this model."""
 
 
@@ -87,7 +87,7 @@ class AuthProfileSettings(Section):
     api_key: Secret
     """The key itself; write ${VARIABLE} to keep it out of the file."""
 
-    limits: LimitSettings = LimitSettings()
+    limits: LimitSettings = LimitSettings.model_construct()
     """Rate limits of the whole fleet for this key."""
 
 
@@ -104,7 +104,7 @@ class ProviderSettings(Section):
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Extra HTTP headers."""
 
-    limits: LimitSettings = LimitSettings()
+    limits: LimitSettings = LimitSettings.model_construct()
     """Rate limits of the whole fleet for this provider; a call over the limit waits."""
 
     auth_profiles: tuple[AuthProfileSettings, ...] = ()

@@ -48,8 +48,8 @@ class GroupChatSettings(Section):
 
 
 class MessagesSettings(Section):
-    queue: QueueSettings = QueueSettings()
+    queue: QueueSettings = QueueSettings.model_construct()
     """Messages that arrive while their session is busy."""
 
-    group_chat: GroupChatSettings = GroupChatSettings()
+    group_chat: GroupChatSettings = GroupChatSettings.model_construct()
     """Messages in groups."""

@@ -115,7 +115,7 @@ def resolve_agent(
     """
     agent = _configured(_Identity(settings), agent_id, default_model)
     for overrides in (session_overrides, call):
-        if overrides and (changes := _changes(settings, overrides)):
+        if overrides and (changes := _changes(settings, agent, overrides)):
             agent = agent.model_copy(update=changes)
     chosen = agent.subagents.model if session_overrides and session_overrides.is_subagent else None
     if chosen and chosen.fallbacks is not None:
@@ -143,7 +143,7 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
     entry = configured_agent(settings, agent_id)
     merged: AgentSettings = settings.agents.defaults
     if agent_id != default_agent_id(settings):
-        merged = merged.model_copy(update={"workspace": None})
+        merged = merged.model_copy(update={"workspace": merged.workspace.model_copy(update={"path": None})})
     if entry:
         extra = _joined(merged.extra_system_prompt, entry.extra_system_prompt)
         merged = _merge(merged, entry).model_copy(update={"extra_system_prompt": extra})
@@ -207,10 +207,16 @@ def workspace_dir(settings: Settings, agent_id: str, state_dir: Path) -> Path:
         NotFound: there is no such agent.
     """
     agent = resolve_agent(settings, agent_id)
-    if agent.workspace:
-        return agent.workspace
+    if agent.workspace.path:
+        return agent.workspace.path
     is_default = agent.id == default_agent_id(settings)
     return state_dir / ("workspace" if is_default else f"workspace-{agent.id}")
+
+
+def placed_workspaces(settings: Settings, state_dir: Path) -> dict[str, Path]:
+    """The directories of the agents whose turns run only where their files are."""
+    placed = [agent for agent in agent_ids(settings) if resolve_agent(settings, agent).workspace.place == "one"]
+    return {agent: workspace_dir(settings, agent, state_dir) for agent in placed}
 
 
 def lane_cap(settings: Settings, lane: Lane) -> int | None:
@@ -258,13 +264,14 @@ def _models(settings: Settings, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(resolve_model(settings, name) for name in names)
 
 
-def _changes(settings: Settings, overrides: Overrides) -> dict[str, object]:
+def _changes(settings: Settings, agent: AgentConfig, overrides: Overrides) -> dict[str, object]:
+    workspace = overrides.workspace and agent.workspace.model_copy(update={"path": overrides.workspace})
     changes = {
         "primary": resolve_model(settings, overrides.model) if overrides.model else None,
         "fallbacks": _models(settings, overrides.fallbacks) if overrides.fallbacks is not None else None,
         "thinking_default": overrides.thinking,
         "context_tokens": overrides.context_tokens,
         "timeout_seconds": overrides.timeout_seconds,
-        "workspace": overrides.workspace,
+        "workspace": workspace,
     }
     return {name: value for name, value in changes.items() if value is not None}

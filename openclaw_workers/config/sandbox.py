@@ -62,10 +62,10 @@ class SandboxSettings(Section):
     network: StrictBool = False
     """Whether commands reach the network of the host."""
 
-    limits: SandboxLimitSettings = SandboxLimitSettings()
+    limits: SandboxLimitSettings = SandboxLimitSettings.model_construct()
     """What commands may use."""
 
-    prune: SandboxPruneSettings = SandboxPruneSettings()
+    prune: SandboxPruneSettings = SandboxPruneSettings.model_construct()
     """When sandboxes are deleted."""
 
     uid_base: StrictInt = Field(default=600_000, ge=1_000, le=2_000_000_000)

@@ -58,7 +58,7 @@ class SendRuleSettings(Section):
     action: Literal["allow", "deny"]
     """What happens on a match; any matching deny wins."""
 
-    match: SendMatchSettings = SendMatchSettings()
+    match: SendMatchSettings = SendMatchSettings.model_construct()
     """All given conditions must match; without conditions everything matches."""
 
 
@@ -123,10 +123,10 @@ class SessionSettings(Section):
     ] = Field(default_factory=dict)
     """People with several channels: a name, and the ids (channel:id or id) of that person."""
 
-    reset: ResetSettings = ResetSettings()
+    reset: ResetSettings = ResetSettings.model_construct()
     """When a session is reset."""
 
-    reset_by_type: ResetByTypeSettings = ResetByTypeSettings()
+    reset_by_type: ResetByTypeSettings = ResetByTypeSettings.model_construct()
     """The same by type of chat; wins over reset."""
 
     reset_by_channel: dict[str, ResetSettings] = Field(default_factory=dict)
@@ -135,10 +135,10 @@ class SessionSettings(Section):
     reset_triggers: tuple[Annotated[str, StringConstraints(pattern=r"^\S+$")], ...] = ("/new", "/reset")
     """Words that reset the session when a message begins with them."""
 
-    send_policy: SendPolicySettings = SendPolicySettings()
+    send_policy: SendPolicySettings = SendPolicySettings.model_construct()
     """Which sessions may send to their chat; `/send on|off|inherit` decides for one session."""
 
-    agent_to_agent: PingPongSettings = PingPongSettings()
+    agent_to_agent: PingPongSettings = PingPongSettings.model_construct()
     """Conversations between sessions."""
 
     maintenance: MaintenanceSettings | None = None

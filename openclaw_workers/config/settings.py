@@ -28,68 +28,68 @@ from openclaw_workers.config.tools import ToolsSettings
 class Settings(Section):
     """Everything that can be configured, with its default."""
 
-    agents: AgentsSettings = AgentsSettings()
+    agents: AgentsSettings = AgentsSettings.model_construct()
     """The agents, their models and limits."""
 
-    session: SessionSettings = SessionSettings()
+    session: SessionSettings = SessionSettings.model_construct()
     """How messages are assigned to sessions, and when sessions are reset or removed."""
 
     bindings: tuple[BindingSettings, ...] = ()
     """Which agent answers where; the most specific binding wins. Unbound chats belong to the default agent."""
 
-    commands: CommandsSettings = CommandsSettings()
+    commands: CommandsSettings = CommandsSettings.model_construct()
     """Who may give slash commands."""
 
-    messages: MessagesSettings = MessagesSettings()
+    messages: MessagesSettings = MessagesSettings.model_construct()
     """How incoming messages are queued, and which ones in groups are answered."""
 
-    lanes: LanesSettings = LanesSettings()
+    lanes: LanesSettings = LanesSettings.model_construct()
     """How many turns run at a time."""
 
-    engine: EngineSettings = EngineSettings()
+    engine: EngineSettings = EngineSettings.model_construct()
     """Leases, limits and timing of the engine."""
 
-    tools: ToolsSettings = ToolsSettings()
+    tools: ToolsSettings = ToolsSettings.model_construct()
     """Tool policy for all agents."""
 
-    plugins: PluginsSettings = PluginsSettings()
+    plugins: PluginsSettings = PluginsSettings.model_construct()
     """Python packages that add tools."""
 
-    mcp: McpSettings = McpSettings()
+    mcp: McpSettings = McpSettings.model_construct()
     """MCP servers that add tools."""
 
-    models: ModelsSettings = ModelsSettings()
+    models: ModelsSettings = ModelsSettings.model_construct()
     """Providers, their keys and model names."""
 
-    budgets: BudgetsSettings = BudgetsSettings()
+    budgets: BudgetsSettings = BudgetsSettings.model_construct()
     """How much may be spent; a turn that would exceed a budget ends with a reply that says so."""
 
-    memory: MemorySettings = MemorySettings()
+    memory: MemorySettings = MemorySettings.model_construct()
     """How answers cite memory."""
 
-    skills: SkillsSettings = SkillsSettings()
+    skills: SkillsSettings = SkillsSettings.model_construct()
     """Instructions for single tasks, which agents read when they need them."""
 
-    cron: CronSettings = CronSettings()
+    cron: CronSettings = CronSettings.model_construct()
     """Scheduled jobs."""
 
-    channels: ChannelsSettings = ChannelsSettings()
+    channels: ChannelsSettings = ChannelsSettings.model_construct()
     """Chat channels."""
 
-    gateway: GatewaySettings = GatewaySettings()
+    gateway: GatewaySettings = GatewaySettings.model_construct()
     """The HTTP interface and the web page."""
 
-    metrics: MetricsSettings = MetricsSettings()
+    metrics: MetricsSettings = MetricsSettings.model_construct()
     """Metrics for Prometheus."""
 
-    hooks: HooksSettings = HooksSettings()
+    hooks: HooksSettings = HooksSettings.model_construct()
     """Webhooks."""
 
     secrets: dict[SecretName, SecretSettings] = Field(default_factory=dict)
     """Secrets for tools, by name."""
 
-    redis: RedisSettings = RedisSettings()
+    redis: RedisSettings = RedisSettings.model_construct()
     """The Redis server for queues and state."""
 
-    qdrant: QdrantSettings = QdrantSettings()
+    qdrant: QdrantSettings = QdrantSettings.model_construct()
     """The memory index."""

@@ -59,10 +59,10 @@ class SkillsSettings(Section):
     allow_bundled: Names | None = None
     """Bundled skills to offer, by name; unset means all, [] none."""
 
-    load: SkillLoadSettings = SkillLoadSettings()
+    load: SkillLoadSettings = SkillLoadSettings.model_construct()
     """Where skills are looked for, and when."""
 
-    limits: SkillLimitsSettings = SkillLimitsSettings()
+    limits: SkillLimitsSettings = SkillLimitsSettings.model_construct()
     """How many skills are loaded and listed."""
 
     entries: dict[str, SkillEntrySettings] = Field(default_factory=dict)

@@ -167,13 +167,13 @@ class ElevatedSettings(AgentElevatedSettings):
 
 
 class AgentToolsSettings(ToolPolicySettings):
-    loop_detection: LoopDetectionSettings = LoopDetectionSettings()
+    loop_detection: LoopDetectionSettings = LoopDetectionSettings.model_construct()
     """Protection against endlessly repeated tool calls."""
 
-    sandbox: SandboxToolsSettings = SandboxToolsSettings()
+    sandbox: SandboxToolsSettings = SandboxToolsSettings.model_construct()
     """Policy inside a sandbox."""
 
-    exec: ExecSettings = ExecSettings()
+    exec: ExecSettings = ExecSettings.model_construct()
     """The exec tool."""
 
     elevated: AgentElevatedSettings = AgentElevatedSettings()
@@ -181,21 +181,21 @@ class AgentToolsSettings(ToolPolicySettings):
 
 
 class ToolsSettings(AgentToolsSettings):
-    agent_to_agent: AgentToAgentSettings = AgentToAgentSettings()
+    agent_to_agent: AgentToAgentSettings = AgentToAgentSettings.model_construct()
     """Messages between agents."""
 
-    subagents: SubagentToolsSettings = SubagentToolsSettings()
+    subagents: SubagentToolsSettings = SubagentToolsSettings.model_construct()
     """Policy in spawned sessions."""
 
-    elevated: ElevatedSettings = ElevatedSettings()
+    elevated: ElevatedSettings = ElevatedSettings.model_construct()
     """Commands of sandboxed sessions on the host."""
 
     non_owners: ToolFilter = ToolFilter()
     """Tools of turns that no owner asked for. Unset: session, messaging and web tools, and what the group's own policy
     or the sandbox allows."""
 
-    sessions: SessionToolsSettings = SessionToolsSettings()
+    sessions: SessionToolsSettings = SessionToolsSettings.model_construct()
     """What the session tools may see."""
 
-    web: WebSettings = WebSettings()
+    web: WebSettings = WebSettings.model_construct()
     """The tools web_fetch and web_search."""

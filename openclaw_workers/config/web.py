@@ -54,13 +54,13 @@ class WebSearchSettings(Section):
     api_key: Secret | None = None
     """API key of the provider, or of brave if none is named; the key of the provider's own block wins."""
 
-    brave: SearchKeySettings = SearchKeySettings()
+    brave: SearchKeySettings = SearchKeySettings.model_construct()
     """Brave Search."""
 
-    tavily: SearchKeySettings = SearchKeySettings()
+    tavily: SearchKeySettings = SearchKeySettings.model_construct()
     """Tavily."""
 
-    searxng: SearxngSettings = SearxngSettings()
+    searxng: SearxngSettings = SearxngSettings.model_construct()
     """SearXNG, which needs no key."""
 
     max_results: StrictInt = Field(default=5, ge=1, le=20)
@@ -74,8 +74,8 @@ class WebSearchSettings(Section):
 
 
 class WebSettings(Section):
-    fetch: WebFetchSettings = WebFetchSettings()
+    fetch: WebFetchSettings = WebFetchSettings.model_construct()
     """The tool web_fetch, which reads a page. It never connects to private addresses."""
 
-    search: WebSearchSettings = WebSearchSettings()
+    search: WebSearchSettings = WebSearchSettings.model_construct()
     """The tool web_search."""

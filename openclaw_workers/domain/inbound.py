@@ -21,7 +21,7 @@ ChatKind = Literal["dm", "group", "channel"]
 class ReplyContext(BaseModel):
     """What a message replies to or quotes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     message_id: Given = ""
     sender_name: Given = ""
@@ -32,7 +32,7 @@ class ReplyContext(BaseModel):
 class Inbound(BaseModel):
     """One message from one account of a channel. Ids are the channel's own; empty means there is none."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     channel: str
     account_id: str = DEFAULT_ACCOUNT

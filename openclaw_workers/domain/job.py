@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from openclaw_workers.domain.ids import MessageId, new_token
@@ -20,6 +20,7 @@ from openclaw_workers.domain.schedule import (
     parse_ms,
 )
 from openclaw_workers.errors import BadInput
+from openclaw_workers.field_docs import DocumentedModel
 
 HEARTBEAT = "heartbeat-"
 """What the ids of heartbeats begin with; the rest is the agent's id."""
@@ -37,9 +38,9 @@ _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 
 
-class _Camel(BaseModel):
+class _Camel(DocumentedModel):
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid", use_attribute_docstrings=True
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid", defer_build=True
     )
 
 
@@ -125,7 +126,7 @@ class JobDraft(JobFields):
 class Job(JobFields):
     """A stored job."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: str
     schedule: Schedule
@@ -174,7 +175,7 @@ class Job(JobFields):
 class JobState(_Camel):
     """How a job stands."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     next_at: int | None = None
     paused: str = ""
@@ -190,7 +191,7 @@ class JobState(_Camel):
 class Firing(_Camel):
     """A firing of a job that has not ended."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     session: str
     message: str
@@ -200,7 +201,7 @@ class Firing(_Camel):
 class LogEntry(_Camel):
     """One line of a job's run log."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     time: int
     """The scheduled time."""

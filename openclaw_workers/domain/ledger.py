@@ -14,7 +14,7 @@ from openclaw_workers.domain.transcript import Usage
 class ModelCall(BaseModel):
     """What one call used. `outcome` is ok, aborted, a failure reason, or lost if the worker died during the call."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     id: str
     at: int

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
+from openclaw_workers.domain.stored_json import check_json_form
 from openclaw_workers.domain.transcript import Attachment
 
 MOST_WAITING = 1000
@@ -60,7 +61,7 @@ Storable = Annotated[str, AfterValidator(replace_surrogates)]
 class Route(BaseModel):
     """Where a message came from, which is also where its answer goes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     channel: Storable
     to: Storable = ""
@@ -104,7 +105,7 @@ class _Message(BaseModel):
 class InboundMessage(_Message):
     """A message on its way into a session's inbox."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     session_key: SessionKey
 
@@ -112,12 +113,23 @@ class InboundMessage(_Message):
 class InboxEntry(_Message):
     """A message in the inbox: the accepted message plus its sequence number."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     seq: int
     accepted_at: int
     """Milliseconds, by the clock of Redis."""
     mode: QueueMode = QueueMode.COLLECT
+
+
+def read_inbox_entry(raw: str, *, strict: bool = False) -> InboxEntry:
+    """Parse a message of an inbox.
+
+    Raises:
+        pydantic.ValidationError: it is damaged.
+        NewerRecord: newer code wrote it.
+    """
+    check_json_form(raw, "a message")
+    return InboxEntry.model_validate_json(raw, strict=strict)
 
 
 class MessageState(StrEnum):

@@ -58,7 +58,9 @@ class OutgoingState(StrEnum):
 
 class _Outgoing(BaseModel):
     # A newer version may have written the entry during a rolling deploy: ignore unknown fields.
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
+    )
 
 
 class OutgoingFile(_Outgoing):

@@ -82,7 +82,9 @@ def parse_subject(text: str) -> Subject:
 
 class _Record(BaseModel):
     # A newer version may have written the record during a rolling deploy: ignore unknown fields.
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
+    )
 
     subject: str
     kind: SubjectKind

@@ -41,7 +41,7 @@ def _list(value: object) -> object:
 class Question(BaseModel):
     """As the store keeps it. All times are epoch milliseconds."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     id: str
     kind: QuestionKind

@@ -56,7 +56,7 @@ class RunState(StrEnum):
 class Attempt(BaseModel):
     """One owner of a run: which process ran it, since when, and how it got it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     worker: str
     at: int
@@ -73,7 +73,7 @@ class Attempt(BaseModel):
 class ModelAttempt(BaseModel):
     """A model that was called without success, or skipped."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: str = ""
     """The id of its call in the ledger; a skipped one has an id of its own."""
@@ -99,7 +99,7 @@ class ModelAttempt(BaseModel):
 class Run(BaseModel):
     """A run record as read from Redis; only Lua scripts write it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: RunId
     session_key: SessionKey
@@ -153,6 +153,8 @@ class Run(BaseModel):
     """The id of the last model call that an owner of the run recorded in the ledger."""
     dead: list[int] = Field(default_factory=list)
     """Fences of owners that may have died during a model call that is not in the ledger yet."""
+    waits_for: str = ""
+    """Where the files of its agent are, if it waits until a worker sees them."""
     queued_at: int = 0
     started_at: int | None = None
     ended_at: int | None = None

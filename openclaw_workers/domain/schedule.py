@@ -38,7 +38,7 @@ Misfire = Literal["skip", "once", "all"]
 
 
 class _Schedule(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class At(_Schedule):

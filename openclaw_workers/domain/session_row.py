@@ -25,6 +25,7 @@ from pydantic.alias_generators import to_camel
 from openclaw_workers.domain.ids import RunId, SessionId, SessionKey
 from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
 from openclaw_workers.domain.session_key import ChatType
+from openclaw_workers.domain.stored_json import check_form
 from openclaw_workers.errors import CorruptRecord
 
 
@@ -35,7 +36,7 @@ class SessionKind(StrEnum):
 
 class _Stored(BaseModel):
     # During a rolling deploy a newer version may have written the row: ignore unknown fields.
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", defer_build=True)
 
 
 class DeliveryContext(_Stored):
@@ -186,8 +187,10 @@ def from_hash(raw: Mapping[str, str]) -> SessionEntry:
 
     Raises:
         CorruptRecord: fields are missing or unreadable; the message names each of them.
+        NewerRecord: newer code wrote it.
     """
     where = f"session {raw.get('sessionKey', 'without a key')}"
+    check_form(raw.get("v"), where)
     values: dict[str, Any] = dict(raw)
     for name in _COMPOUND & raw.keys():
         try:

@@ -10,7 +10,7 @@ MAX_NAME_CHARS = 32
 
 
 class SkillCommand(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     name: str
     """Without the slash."""

@@ -26,7 +26,9 @@ _RANK = {scope: rank for rank, scope in enumerate(Scope)}
 class Token(BaseModel):
     """A token without its secret."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
 
     id: str
     name: str = ""

@@ -13,11 +13,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.domain.stored_json import model_json, versioned
+from openclaw_workers.domain.stored_json import check_json_form, model_json, versioned
 
 
 class _Stored(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", defer_build=True)
 
 
 class TextBlock(_Stored):
@@ -241,7 +241,7 @@ ModelVisibleEntry = UserEntry | AssistantEntry | ToolResultEntry
 TranscriptEntry = ModelVisibleEntry | NoticeEntry | CompactionEntry
 
 _ENTRY: TypeAdapter[TranscriptEntry] = TypeAdapter(
-    Annotated[TranscriptEntry, Field(discriminator="role")],
+    Annotated[TranscriptEntry, Field(discriminator="role")], config=ConfigDict(defer_build=True)
 )
 
 
@@ -250,7 +250,9 @@ def load_entry(raw: str | bytes) -> TranscriptEntry:
 
     Raises:
         pydantic.ValidationError: the record is damaged, or this version does not know its kind.
+        NewerRecord: newer code wrote it.
     """
+    check_json_form(raw, "a transcript entry")
     return _ENTRY.validate_json(raw)
 
 

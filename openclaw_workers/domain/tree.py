@@ -59,7 +59,7 @@ class BatchState(StrEnum):
 class Batch(BaseModel):
     """A batch record as read from Redis; only Lua scripts write it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: BatchId
     state: BatchState
@@ -104,9 +104,13 @@ def batch_id(session_id: str, run: RunId, call_id: str) -> BatchId:
     return BatchId(f"batch-{_digest('batch', session_id, run, call_id)}")
 
 
+ANNOUNCE = "announce-"
+"""The beginning of the ids of messages that deliver results."""
+
+
 def announce_id(batch: BatchId) -> MessageId:
     """The id of the message that delivers a batch's results to the parent."""
-    return MessageId(f"announce-{batch}")
+    return MessageId(f"{ANNOUNCE}{batch}")
 
 
 def own_batch(run: RunId) -> BatchId:

@@ -56,4 +56,4 @@ class AgentConfigs:
 
     def _find_workspace(self, agent_id: str, session: Overrides, call: Overrides) -> Path:
         agent = self.resolve(agent_id, session, call)
-        return agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
+        return agent.workspace.path or workspace_dir(self._settings, agent.id, self._state_dir)

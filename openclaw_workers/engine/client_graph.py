@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import resolve_agent
-from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.access.pairing import PairingService
-from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.attachments import MessageFiles
-from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
-from openclaw_workers.engine.intake.accept import Intake
-from openclaw_workers.engine.intake.commands.context import CommandServices
-from openclaw_workers.engine.intake.skill_commands import SkillFinder
+from openclaw_workers.engine.delivery.chats import push_channels
 from openclaw_workers.engine.intake.system_events import SystemEvents
+from openclaw_workers.engine.intake_graph import answers_of, chats_of, control_of, intake_of
 from openclaw_workers.engine.maintenance.decide import Rules
 from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
 from openclaw_workers.engine.schedules.delivery import JobDelivery
@@ -28,49 +22,11 @@ from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import NotFound
 from openclaw_workers.store.tokens import Tokens
 
-
-def chats_of(settings: Settings) -> ChatDelivery:
-    return ChatDelivery(settings.session.send_policy, push_channels(settings))
-
-
-def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> Control:
-    return Control(
-        inbox=stores.inbox,
-        sessions=stores.sessions,
-        reader=stores.reader,
-        tree=stores.tree,
-        exchanges=stores.exchanges,
-        caps=stores.caps,
-        waker=waker,
-        chats=chats_of(stores.settings),
-        archives=archives,
-    )
+__all__ = ["answers_of", "chats_of", "control_of", "intake_of"]
 
 
 def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:
     return SystemEvents(store=stores.system_events, intake=intake_of(stores, waker), reader=stores.reader)
-
-
-def answers_of(stores: Stores, waker: Waker) -> Answers:
-    return Answers(stores.questions, stores.standing_approvals, stores.reader, waker)
-
-
-def intake_of(stores: Stores, waker: Waker) -> Intake:
-    return Intake(
-        inbox=stores.inbox,
-        reader=stores.reader,
-        services=CommandServices(stores.sessions, stores.tree, answers_of(stores, waker)),
-        control=control_of(stores, waker),
-        waker=waker,
-        chats=chats_of(stores.settings),
-        settings=stores.settings,
-        files=MessageFiles(stores.uploads, stores.inbox),
-        skills=SkillFinder(
-            stores.skill_commands,
-            reset_triggers=stores.settings.session.reset_triggers,
-            timeout_seconds=stores.settings.engine.accept_timeout_seconds,
-        ),
-    )
 
 
 def firing_of(stores: Stores, waker: Waker) -> Firing:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-import structlog
-
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.outgoing import Delivery
 from openclaw_workers.domain.runs import Lane, RunState, lane_of
@@ -16,13 +14,14 @@ from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.tree.report import partial_of
 from openclaw_workers.engine.wake import Waker, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound, StoreUnavailable
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.inbox import Inbox, Stopped
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import SessionEnded, Sessions
 from openclaw_workers.store.tree import Tree
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Control:
@@ -172,7 +171,8 @@ class Control:
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.
-            self._waker.turn(session, stopped.wake)
+            # Ending it needs no files.
+            self._waker.turn(session, stopped.wake, place="")
         wake_all(self._waker, stopped.granted)
         self._exchanges.wake_waiters(session)
         self.stop_children(session, None if children else run or stopped.run)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import structlog
-
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, lane_of, queue_of
 from openclaw_workers.engine.wake import Waker, shown_args
 from openclaw_workers.errors import TransientError
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.client import Client, write
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.wake_messages import Blanks, WakeMessages
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 KNOWN_SECONDS = 60.0
 """How long the blanks are not read again; a worker of a new version may have kept others."""
@@ -48,9 +47,10 @@ class QueueWaker:
         except TransientError as error:
             log.warning("wake.blanks_unread", error=error.message)
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
+        """Whichever worker gets it: one that does not see the files of the agent passes it on."""
         if self._known() is None:
-            return self._other().turn(session, run)
+            return self._other().turn(session, run, place=place)
         return self._push(lane_of(session), self.sealed(session, run), run)
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
@@ -95,9 +95,9 @@ class QueueWaker:
         """Only workers save conversations to memory."""
         return self._other().memory_note(session_id)
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         """Only workers sweep."""
-        return self._other().oldest_ms(lane)
+        return self._other().oldest_ms(session)
 
     def _known(self) -> Blanks | None:
         if not self.is_ready:

@@ -19,8 +19,11 @@ from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
+from openclaw_workers.store.moves import Moves
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.place_requests import PlaceRequests
+from openclaw_workers.store.places import Places
 from openclaw_workers.store.questions import Questions, StandingApprovals
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
@@ -62,11 +65,14 @@ class Stores:
     leases: Leases
     due: DueItems
     workers: Workers
+    places: Places
+    moves: Moves
     reader: Reader
     tree: Tree
     exchanges: InterSession
     lost_calls: LostCallRecords
     archives: Archives
+    place_requests: PlaceRequests
     memory: MemoryRequests
     memory_notes: MemoryNotes
     pairings: Pairings
@@ -104,11 +110,14 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         leases=Leases(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         due=DueItems(redis, keys, lease_ms=timing.lease_ms),
         workers=Workers(redis, keys, lease_ms=timing.lease_ms),
+        places=Places(redis, keys),
+        moves=Moves(redis, keys),
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=InterSession(redis, keys),
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
+        place_requests=PlaceRequests(redis, keys),
         memory=MemoryRequests(redis, keys),
         memory_notes=MemoryNotes(redis, keys),
         pairings=Pairings(redis, keys),

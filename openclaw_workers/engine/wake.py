@@ -15,8 +15,12 @@ _LONG_ID = re.compile(r"([0-9a-f]{8})[0-9a-f-]{8,}")
 
 
 class Waker(Protocol):
-    def turn(self, session: SessionKey, run: RunId) -> bool:
-        """Ask any worker of the lane to run it. False if the queue could not be reached; the sweep tries again."""
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
+        """Ask a worker of the lane to run it. False if the queue could not be reached; the sweep tries again.
+
+        `place`: ask one that sees this place; "" any; None as far as is known, one that sees the files of the agent.
+        Whoever gets it and does not see them passes it on.
+        """
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         """The same wake-up as text, which a script pushes into the lane's queue; "" if that is not possible."""
@@ -33,8 +37,8 @@ class Waker(Protocol):
     def memory_note(self, session_id: str) -> bool:
         """Ask a service worker to save an ended conversation to memory."""
 
-    def oldest_ms(self, lane: Lane) -> int:
-        """When the oldest wake-up still in the lane's queue was published; 0 if it is empty or unknown."""
+    def oldest_ms(self, session: SessionKey) -> int:
+        """When the oldest wake-up in the queue of a session was published; 0 if that is empty or unknown."""
 
 
 def named(session: SessionKey, run: RunId) -> dict[str, str]:

@@ -16,13 +16,14 @@ from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.elevated import is_elevated_enabled
 from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import model_aliases
+from openclaw_workers.config.resolve import model_aliases, placed_workspaces
 from openclaw_workers.config.secrets import secret_values
-from openclaw_workers.domain.ids import SessionKey, WorkerId
+from openclaw_workers.domain.ids import SessionKey, WorkerId, new_token
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.approvals.turn_approvals import ExecApprovals
 from openclaw_workers.engine.approvals.turn_questions import QuestionTools
+from openclaw_workers.engine.archives.lines import ArchiveLines
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import (
     chats_of,
@@ -42,11 +43,12 @@ from openclaw_workers.engine.maintenance.archive_files import ArchiveFiles
 from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
 from openclaw_workers.engine.memory.embedding_calls import EmbeddingCalls
 from openclaw_workers.engine.memory.graph import MemoryGraph
-from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
 from openclaw_workers.engine.messaging.turn_messages import MessageTools
+from openclaw_workers.engine.place_client import PlaceClient
+from openclaw_workers.engine.place_service import PlaceService
 from openclaw_workers.engine.sandbox.report import SandboxReports
 from openclaw_workers.engine.sandbox.sandboxes import Sandboxes
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
@@ -90,6 +92,7 @@ from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker
+from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.hooks import Hooks
 from openclaw_workers.redaction import protect
@@ -142,6 +145,12 @@ class WorkerEngine:
     """Set by the runner when a commit leaves work that is due soon; the sweeper waits for it."""
     plugins: Plugins = NO_PLUGINS
     mcp: McpServers = NO_SERVERS
+    host_places: HostPlaces | None = None
+    """Those of the process, which outlive a version of the configuration."""
+
+    @cached_property
+    def places(self) -> HostPlaces:
+        return self.host_places or HostPlaces(placed_workspaces(self.loaded.settings, self.loaded.state_dir))
 
     @cached_property
     def turns(self) -> Turns:
@@ -194,7 +203,11 @@ class WorkerEngine:
     @cached_property
     def skill_publisher(self) -> SkillPublisher:
         return SkillPublisher(
-            store=self.stores.skill_commands, catalog=self.skills, agents=self.agents, settings=self.loaded.settings
+            store=self.stores.skill_commands,
+            catalog=self.skills,
+            agents=self.agents,
+            settings=self.loaded.settings,
+            is_elsewhere=self.places.is_elsewhere,
         )
 
     @cached_property
@@ -376,16 +389,22 @@ class WorkerEngine:
             agents=self.agents,
             reader=self.stores.reader,
             requests=self.stores.memory,
+            places=PlaceClient(self.stores.place_requests),
             place=lambda: self.archives.place_id,
-            worker=self.worker,
             cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
             embedding_call=embedding_calls.call,
             making=threading.Lock(),
         )
 
-    @property
-    def memory_owner(self) -> MemoryOwner:
-        return self.memory.owner
+    @cached_property
+    def place_service(self) -> PlaceService:
+        """A thread for each graph: it answers with the configuration of this one."""
+        return PlaceService(
+            self.stores.place_requests,
+            [self.memory.owner, ArchiveLines(self.loaded.state_dir)],
+            place=lambda: self.archives.place_id,
+            token=f"{self.worker}/{new_token()}",
+        )
 
     @cached_property
     def memory_tools(self) -> MemoryTools:
@@ -433,6 +452,7 @@ class WorkerEngine:
             waker=self.waker,
             chats=self.chats,
             hooks=TurnHooks(self.hooks, self.stores.reader),
+            places=self.places,
             max_attempts=self.loaded.settings.engine.max_attempts,
             on_delayed=self.sweep_wanted.set,
         )
@@ -494,6 +514,7 @@ class WorkerEngine:
             makers=makers_of(stores),
             delivery=job_delivery_of(stores),
             is_enabled=self.loaded.settings.cron.enabled,
+            is_elsewhere=self.places.is_elsewhere,
         )
 
     @cached_property
@@ -538,6 +559,8 @@ class WorkerEngine:
             worker=self.worker,
             caps=stores.caps,
             max_attempts=settings.engine.max_attempts,
+            is_placed=self.places.is_placed,
+            chats=self.chats,
         )
         notes = DueMemoryNotes(due, stores.memory_notes, self.waker, lambda: self.archives.place_id)
         return (

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from openclaw_workers.domain.transcript import TranscriptEntry, load_entry
-from openclaw_workers.engine.archives.transcript_files import sessions_dir, transcript_name
+from openclaw_workers.engine.archives.find import ArchiveFinder
+from openclaw_workers.engine.place_client import PlaceClient
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from openclaw_workers.domain.runs import Run
+    from openclaw_workers.queries.installation import Installation
     from openclaw_workers.store.reader import Reader
 
 CLOCK_SKEW_MS = 60_000
@@ -29,16 +29,15 @@ def journal_of(reader: Reader, run: Run) -> list[TranscriptEntry]:
     return found
 
 
-def archived_journal_of(state_dir: Path, run: Run) -> list[TranscriptEntry]:
-    """The run's entries in the archive of a session that was reset or deleted; empty if it is not on this machine."""
-    if run.session_id is None:
-        return []
-    path = sessions_dir(state_dir, run.agent_id) / transcript_name(run.session_id, run.session_key)
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")[1:]
-    except (OSError, UnicodeDecodeError):
-        return []
-    return [entry for entry in map(_readable, lines) if entry is not None and entry.run_id == run.id]
+def archived_journal_of(place: Installation, run: Run) -> list[TranscriptEntry]:
+    """The run's entries in the archive of a session that was reset or deleted, wherever that is.
+
+    Raises:
+        ArchiveUnreachable: it is at a place that does not answer.
+    """
+    finder = ArchiveFinder(place.stores.archives, PlaceClient(place.stores.place_requests), place.loaded.state_dir)
+    entries = map(_readable, finder.lines_of(run))
+    return [entry for entry in entries if entry is not None and entry.run_id == run.id]
 
 
 def session_fate(reader: Reader, run: Run) -> Literal["live", "anew", "deleted"]:

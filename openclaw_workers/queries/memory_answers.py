@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.config.resolve import agent_ids, resolve_agent, resolve_agent_id
 from openclaw_workers.engine.memory.client import MemoryClient
+from openclaw_workers.engine.place_client import PlaceClient
 from openclaw_workers.errors import TransientError
 from openclaw_workers.memory.scopes import Visibility, visibility
 from openclaw_workers.state_dir import state_dir_id
@@ -20,7 +21,8 @@ MOST_RESULTS = 100
 
 def memory_of(place: Installation) -> MemoryClient:
     """The service worker that owns the memory index of this state directory."""
-    return MemoryClient(place.stores.memory, lambda: state_dir_id(place.loaded.state_dir))
+    stores = place.stores
+    return MemoryClient(stores.memory, PlaceClient(stores.place_requests), lambda: state_dir_id(place.loaded.state_dir))
 
 
 def memory_status(place: Installation, agent: str | None) -> dict[str, Any]:

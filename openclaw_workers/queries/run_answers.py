@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.errors import ConflictError
+from openclaw_workers.engine.archives.find import ArchiveUnreachable
+from openclaw_workers.errors import ConflictError, TransientError
 from openclaw_workers.queries.journals import archived_journal_of, journal_of, session_fate
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.sessions import find_session
 from openclaw_workers.store.run_texts import text_of_run
+from openclaw_workers.views.errors import error_json
 from openclaw_workers.views.runs import pick, run_json
 from openclaw_workers.views.subagents import delivery_json
 
@@ -52,6 +54,8 @@ class RunDetails:
     journal: list[TranscriptEntry]
     is_archived: bool
     """The journal is from the archive of a session that was reset or deleted."""
+    problem: TransientError | None
+    """Why the journal could not be read from its archive."""
     fate: str
     """`live`, `anew` or `deleted`."""
     children: list[Run]
@@ -67,6 +71,7 @@ class RunDetails:
             "sessionLife": self.fate,
             **pick(self.run, ["partial"]),
             "archived": self.is_archived,
+            "journalProblem": error_json(self.problem) if self.problem else None,
             "journal": journal_json(self.journal),
         }
 
@@ -76,13 +81,17 @@ def run_details(place: Installation, wanted: str) -> RunDetails:
     journal = journal_of(place.stores.reader, run)
     fate = session_fate(place.stores.reader, run)
     is_archived = not journal and fate != "live"
+    problem = None
     if is_archived:
-        journal = archived_journal_of(place.loaded.state_dir, run)
+        try:
+            journal = archived_journal_of(place, run)
+        except ArchiveUnreachable as error:
+            problem = error
     children = [each for each in place.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
     batch = place.stores.tree.batch(run.batch) if run.batch else None
     if run.entry is not None and not run.text:  # it has expired in the record
         run = run.model_copy(update={"text": text_of_run(journal, run.id)})
-    return RunDetails(run, journal, is_archived, fate, children, batch)
+    return RunDetails(run, journal, is_archived, problem, fate, children, batch)
 
 
 def stop_answer(place: Installation, control: Control, wanted: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.clock import now_ms
+from openclaw_workers.config.resolve import agent_ids
 from openclaw_workers.domain.runs import WORKER_LANES
 from openclaw_workers.queries.usage_names import UsageNames
 from openclaw_workers.store.configs import Configs
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str, Any]:
     """`undelivered`: the announces that wait, or that are blocked."""
     stores, overview = place.stores, place.overview
+    configured = agent_ids(place.loaded.settings)
+    bound = [each for each in stores.places.all() if each.agent_id in configured]
+    with_queue = sorted({each.place for each in bound if each.has_queue})
     return status_json(
         workers=stores.workers.all(),
         held=overview.held(),
-        queues={lane: overview.queue(lane) for lane in WORKER_LANES},
+        queues={lane: overview.queue(lane, with_queue) for lane in WORKER_LANES},
         caps=stores.caps,
         waiting=overview.waiting(),
         totals=overview.totals(),
@@ -38,6 +42,7 @@ def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str
         ingresses=Ingresses(stores.redis, stores.keys).all(),
         now_ms=now_ms(),
         configuration=Configs(stores.redis, stores.keys).current(),
+        places=bound,
     )
 
 

@@ -45,6 +45,7 @@ def state_of(fields: Mapping[str, Any]) -> SessionState:
         owner=fields["worker"] or "",
         attempt=1,
         waiting=fields["waiting"],
+        waits_for=fields.get("waitsFor") or "",
     )
 
 

@@ -53,7 +53,7 @@ async def follow(
 async def _replies(reader: AsyncFollower, first: views.Answer, after: str, deadline: Deadline) -> AsyncGenerator[Step]:
     """The replies to the results of sub-agents, then the first answer with all of them."""
     assert first.run_id is not None, "only a run spawns"
-    replies = LaterReplies(first.session, of_all=False, deadline=deadline)
+    replies = LaterReplies(first.session, deadline=deadline)
     later: list[views.Answer] = []
     over: WaitOver | None = None
     try:

@@ -10,7 +10,6 @@ from openclaw_workers.config.host import Host
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.fleet_config import in_force
@@ -27,7 +26,7 @@ from openclaw_workers.store.tree_queries import Trees
 class NobodyToWake:
     """Implements Waker where no worker has ever run. The sweep of the first one finds what waits."""
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         return False
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
@@ -45,7 +44,7 @@ class NobodyToWake:
     def memory_note(self, session_id: str) -> bool:
         return False
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         return 0
 
 

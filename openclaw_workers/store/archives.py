@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.errors import CorruptRecord
@@ -86,7 +88,7 @@ class Archives:
             raws = self._redis.lrange(self._keys.archive(archive.id), 0, PART - 1)
         return [str(raw) for raw in raws]
 
-    def trim(self, archive: Archive, count: int, *, size: int, place: Place) -> int | None:
+    def trim(self, archive: Archive, entries: int, *, size: int, place: Place) -> int | None:
         """Remove entries that are on disk; returns how many are left, None if somebody else is the writer now.
 
         With none left the archive is forgotten.
@@ -95,12 +97,16 @@ class Archives:
         reply = run_script(
             self._redis,
             "trim_archive",
-            keys={**k.shared("archives", "due"), "archive": k.archive(archive.id), "writer": k.archiving(archive.id)},
+            keys={
+                **k.shared("archives", "archive_places", "due"),
+                "archive": k.archive(archive.id),
+                "writer": k.archiving(archive.id),
+            },
             args={
                 "id": archive.id,
                 "token": archive.token,
                 "before": archive.written,
-                "count": count,
+                "count": entries,
                 "size": size,
                 "place": place.id,
                 "host": place.shown,
@@ -108,6 +114,30 @@ class Archives:
             },
         )
         return int(reply[1]) if reply[0] == "trimmed" else None
+
+    def place_of(self, session_id: str) -> Place | None:
+        """Where the archive of a session id was written; None if nobody has begun it, or it is longer ago than that
+        is remembered."""
+        with store_errors():
+            place, shown = self._redis.hmget(self._keys.archiving(session_id), ["place", "host"])
+        return Place(str(place), str(shown or place)) if place else None
+
+    def places(self) -> list[Place]:
+        """All places that have archives."""
+        with store_errors():
+            found: Any = self._redis.hgetall(self._keys.archive_places)
+        return [Place(str(place), str(shown)) for place, shown in sorted(found.items())]
+
+    def waiting_lines(self, session_id: str, run_id: str) -> list[str]:
+        """Entries of a run in an archive that waits to be written."""
+        found: list[str] = []
+        for start in count(0, PART):
+            with store_errors():
+                raws: Any = self._redis.lrange(self._keys.archive(session_id), start, start + PART - 1)
+            found += [raw for raw in map(str, raws) if run_id in raw]
+            if len(raws) < PART:
+                break
+        return found
 
     def waiting(self) -> Counter[str]:
         """How many archives wait for a writer at a place that has begun them; places as people know them."""

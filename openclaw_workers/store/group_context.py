@@ -19,7 +19,7 @@ TEXT_CHARS = 2_000
 class ContextMessage(BaseModel):
     """What somebody wrote in a group."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     message_id: str
     sender_id: str

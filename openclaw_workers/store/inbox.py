@@ -10,7 +10,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
-from openclaw_workers.domain.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
+from openclaw_workers.domain.messages import (
+    DropPolicy,
+    InboundMessage,
+    InboxEntry,
+    MessageState,
+    QueueMode,
+    read_inbox_entry,
+)
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.session_key import agent_of
@@ -32,7 +39,7 @@ DEDUPE_SECONDS = 86_400
 class Receipt(BaseModel):
     """How one accepted message stands."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     state: MessageState
     seq: int | None = None
@@ -193,6 +200,8 @@ class Inbox:
             keys={
                 **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
                 **k.for_session(key, "event_keys", "bound", "asking"),
+                **k.shared("places", "places_seen", "places_apart", "places_where"),
+                "waits_prefix": k.place_waits(""),
                 "open": k.questions,
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),
                 "event_list": k.system_events(key),
@@ -359,4 +368,4 @@ class Inbox:
     def waiting(self, key: SessionKey) -> list[InboxEntry]:
         with store_errors():
             raws = self._redis.zrange(self._keys.inbox(key), 0, -1)
-        return [InboxEntry.model_validate_json(str(raw)) for raw in raws]
+        return [read_inbox_entry(str(raw)) for raw in raws]

@@ -28,7 +28,7 @@ class Wait:
 class Relay(BaseModel):
     """An answer to another session's message; only the commit of the answering run writes it."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     session: SessionKey
     """Who answered."""

@@ -57,12 +57,23 @@
     {ns}:token_uses                hash    when revoked     token id -> last use (ms)
     {ns}:login:{id}                string  15 minutes       by digest of a login code: the token it logs in with
     {ns}:browser:{id}              string  30 days          by digest of a cookie: the token of the browser session
+    {ns}:places                    hash    never            agent -> id of the place with its files, or the move of them
+    {ns}:places:seen               zset    never            place -> when a worker that takes turns last saw it (ms)
+    {ns}:places:apart              zset    tick prunes      agent -> when a live worker last did not see its place (ms)
+    {ns}:places:where              hash    never            place -> host and directory, for people
+    {ns}:places:waits:{id}         set     when seen        by place: sessions that wait until a worker sees it
+    {ns}:moves                     hash    when ended       agent -> move of its files that is under way
+    {ns}:move:{id}                 hash    30 days          a move: from where, to where, how far, how it ended
+    {ns}:move:{id}:lease           string  with lease       token of the process that fetches the files
+    {ns}:move:{id}:requests        list    when taken       questions to a host that has the files (JSON)
+    {ns}:move_reply:{id}           list    1 minute         the answer to one question: a list of files, or a piece
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
     {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
                                                             started, for clients without Celery (JSON)
-    {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
+    {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here;
+                                                            `lane@place`: for workers that see the place
     {ns}:skill_commands            hash    never            agent -> slash commands that its skills add (JSON)
     {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
     {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
@@ -80,10 +91,12 @@
     {ns}:archives                  hash    when written     session id -> whose transcript it is (JSON)
     {ns}:archiving:{id}            hash    30 days          by session id: who writes the archive, where, how far
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
-    {ns}:memory_owner:{id}         string  with lease       token of the process that owns the memory index of a place
-    {ns}:memory_requests:{id}      list    when taken       questions to that process (JSON)
+    {ns}:archive_places            hash    never            state directory that has archives -> host and directory, for
+                                                            people
+    {ns}:place_owner:{id}          string  with lease       by state directory: token of the process that answers for it
+    {ns}:place_requests:{id}       list    when taken       questions to that process (JSON)
+    {ns}:place_reply:{id}          list    1 minute         the answer to one question, and progress before it (JSON)
     {ns}:memory_wanted:{id}        set     when taken       agents whose memory may have changed
-    {ns}:memory_reply:{id}         list    1 minute         the answer to one question, and progress before it (JSON)
     {ns}:memory_sync:{id}          string  with lease       who brings one agent's part of a server's index up to date
     {ns}:memory_note:{id}          hash    30 days          by session id: a conversation that is to be saved to memory
     {ns}:memory_vectors:{id}       hash    newest 10,000    by model: hash of a text -> its embedding
@@ -160,6 +173,11 @@ TEXTS = ":texts"
 """Ends the key of a run's texts; scripts derive it from the key of the record (`texts_key` in lib/runs.lua)."""
 SETTLED = ":settled"
 """Ends the key of the index of receipts; scripts derive it from theirs (`settled_key` in lib/messages.lua)."""
+
+
+def queue_name(lane: str, place: str = "") -> str:
+    """What Celery calls the queue of a lane, or that of its workers which see a place."""
+    return f"{lane}@{place}" if place else lane
 
 
 def broker_prefix(namespace: str) -> str:
@@ -259,6 +277,41 @@ class Keys:
         return f"{self.namespace}:drained"
 
     @property
+    def places(self) -> str:
+        return f"{self.namespace}:places"
+
+    @property
+    def places_seen(self) -> str:
+        return f"{self.namespace}:places:seen"
+
+    @property
+    def places_apart(self) -> str:
+        return f"{self.namespace}:places:apart"
+
+    @property
+    def places_where(self) -> str:
+        return f"{self.namespace}:places:where"
+
+    def place_waits(self, place: str) -> str:
+        return f"{self.namespace}:places:waits:{place}"
+
+    @property
+    def moves(self) -> str:
+        return f"{self.namespace}:moves"
+
+    def move(self, move_id: str) -> str:
+        return f"{self.namespace}:move:{move_id}"
+
+    def move_lease(self, move_id: str) -> str:
+        return f"{self.namespace}:move:{move_id}:lease"
+
+    def move_requests(self, move_id: str) -> str:
+        return f"{self.namespace}:move:{move_id}:requests"
+
+    def move_reply(self, request_id: str) -> str:
+        return f"{self.namespace}:move_reply:{request_id}"
+
+    @property
     def suspects(self) -> str:
         return f"{self.namespace}:suspects"
 
@@ -294,6 +347,10 @@ class Keys:
     @property
     def archives(self) -> str:
         return f"{self.namespace}:archives"
+
+    @property
+    def archive_places(self) -> str:
+        return f"{self.namespace}:archive_places"
 
     @property
     def quarantine(self) -> str:
@@ -462,17 +519,17 @@ class Keys:
     def archives_at(self, place: str) -> str:
         return f"{self.namespace}:archives:at:{place}"
 
-    def memory_owner(self, place: str) -> str:
-        return f"{self.namespace}:memory_owner:{place}"
+    def place_owner(self, place: str) -> str:
+        return f"{self.namespace}:place_owner:{place}"
 
-    def memory_requests(self, place: str) -> str:
-        return f"{self.namespace}:memory_requests:{place}"
+    def place_requests(self, place: str) -> str:
+        return f"{self.namespace}:place_requests:{place}"
+
+    def place_reply(self, request_id: str) -> str:
+        return f"{self.namespace}:place_reply:{request_id}"
 
     def memory_wanted(self, place: str) -> str:
         return f"{self.namespace}:memory_wanted:{place}"
-
-    def memory_reply(self, request_id: str) -> str:
-        return f"{self.namespace}:memory_reply:{request_id}"
 
     def memory_sync(self, name: str) -> str:
         return f"{self.namespace}:memory_sync:{name}"
@@ -496,6 +553,7 @@ class Keys:
         return f"{self.namespace}:lane:{lane}:ticket"
 
     def broker_queue(self, lane: str) -> str:
+        """The queue of a lane, or a queue by the name that Celery gives it."""
         return f"{broker_prefix(self.namespace)}{'subagent' if lane == 'cron' else lane}"
 
     def row(self, session: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId, new_token
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import Keys
@@ -26,11 +28,15 @@ class Ticked:
     """Id of the configuration in force; empty if none is published."""
     secrets_held: frozenset[str] = frozenset()
     """Variables that live workers have."""
+    routes: Mapping[str, str] = field(default_factory=dict)
+    """Agents whose wake-ups go to the workers that see their place -> that place."""
+    moves: Mapping[str, str] = field(default_factory=dict)
+    """Agents whose files are being moved -> the move."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rescue:
-    """What to do about a session: `wake` its run, `settle` it with `lease`, or nothing."""
+    """What to do about a session: `wake` its run, have any worker `end` it, `settle` it with `lease`, or nothing."""
 
     verb: str
     lease: Lease | None = None
@@ -57,14 +63,22 @@ class Leases:
         facts: dict[str, str],
         leases: Sequence[Lease],
         secrets: Sequence[str] = (),
+        workspaces: Mapping[str, tuple[str, str]] | None = None,
+        *,
+        takes_turns: bool = True,
     ) -> Ticked:
-        """Renew the given leases and say that this process lives; `secrets` are the names of those that it has."""
+        """Renew the given leases and say that this process lives; `secrets` are the names of those that it has.
+
+        `workspaces`: for each agent with a place, the place that this host sees for it, and the directory.
+        """
         k = self._keys
-        is_drained, percent, config, held, *verdicts = run_script(
+        is_drained, percent, config, held, routes, moves, *verdicts = run_script(
             self._redis,
             "tick",
             keys={
-                **k.shared("workers", "due", "memory", "config", "drained"),
+                **k.shared("workers", "due", "memory", "config", "drained", "moves"),
+                **k.shared("places", "places_seen", "places_apart", "places_where"),
+                "waits_prefix": k.place_waits(""),
                 "held": k.secrets_held,
                 "worker_key": k.worker(worker),
             },
@@ -73,12 +87,20 @@ class Leases:
                 "lease_ms": self._lease_ms,
                 "facts": json.dumps(facts),
                 "secrets": json.dumps(list(secrets)),
+                "workspaces": json.dumps(workspaces or {}),
+                "takes_turns": takes_turns,
             },
             more_keys=[key for lease in leases for key in (k.ctl(lease.session), k.slots(lease.lane))],
             more_args=[word for lease in leases for word in (lease.session, lease.token, lease.run)],
         )
         return Ticked(
-            bool(is_drained), [str(verdict) for verdict in verdicts], int(percent), str(config), frozenset(held.split())
+            bool(is_drained),
+            [str(verdict) for verdict in verdicts],
+            int(percent),
+            str(config),
+            frozenset(held.split()),
+            dict(zip(routes[::2], routes[1::2], strict=True)),
+            dict(zip(moves[::2], moves[1::2], strict=True)),
         )
 
     def rescue(
@@ -90,8 +112,14 @@ class Leases:
         oldest_wake_ms: int,
         cap: int,
         max_attempts: int,
+        is_placed: bool = True,
+        delivery: Delivery = NO_DELIVERY,
     ) -> tuple[RunId | None, Rescue]:
-        """Look at one due session; returns its current run and what is to be done."""
+        """Look at one due session; returns its current run and what is to be done.
+
+        `is_placed`: its turns run only where a worker sees the files of its agent. `delivery`: what the chat is sent if
+        it waits for that.
+        """
         k = self._keys
         with store_errors():
             run = self._redis.hget(k.ctl(session), "run")
@@ -101,8 +129,10 @@ class Leases:
                 self._redis,
                 "rescue",
                 keys={
-                    **k.for_session(session, "ctl", "events"),
-                    **k.shared("due", "running", "suspects", "sweep"),
+                    **k.for_session(session, "ctl", "events", "row"),
+                    **k.shared("due", "running", "suspects", "sweep", "outgoing"),
+                    **k.shared("places", "places_seen", "places_where"),
+                    "waits_prefix": k.place_waits(""),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(current),
                 },
@@ -117,6 +147,9 @@ class Leases:
                     "grant_ms": self._grant_ms,
                     "nonce": new_token(),
                     "sweeper": sweeper,
+                    "agent": agent_of(session),
+                    "is_placed": is_placed,
+                    "delivery": delivery.as_json,
                 },
             )
             match reply:

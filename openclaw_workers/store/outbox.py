@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import structlog
+
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.domain.outgoing import OutboxEntry, OutgoingMessage
 from openclaw_workers.domain.stored_json import model_json, versioned
-from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, StoreFull
+from openclaw_workers.errors import BadInput, CorruptRecord, NewerRecord, NotFound, StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.outbox_files import OutboxFiles
@@ -26,6 +28,8 @@ from openclaw_workers.store.outbox_records import (
     stand_in,
 )
 from openclaw_workers.store.pipelines import each_answer
+
+log = structlog.get_logger(__name__)
 
 
 class Outbox:
@@ -80,6 +84,10 @@ class Outbox:
         raw = pairs(flat)
         try:
             return Claim(account, address, token, as_entry(raw), tuple(parts))
+        except NewerRecord as error:
+            # Nothing is sent on this route until the lease ends. Then whoever claims it may be newer.
+            log.warning("outbox.newer", error=error.message, hint=error.hint)
+            return None
         except CorruptRecord as error:
             unreadable = Claim(account, address, token, stand_in(raw), ())
             part = unreadable.entry.next_part

@@ -16,6 +16,7 @@ from openclaw_workers.domain.outgoing import (
     OutgoingState,
     SentPartRecord,
 )
+from openclaw_workers.domain.stored_json import check_json_form
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.quarantine import fields_at_fault
 
@@ -79,7 +80,9 @@ def as_entry(raw: dict[str, str]) -> OutboxEntry:
 
     Raises:
         CorruptRecord: it cannot be read.
+        NewerRecord: newer code wrote it.
     """
+    check_json_form(raw.get("message", ""), f"outbox message {raw.get('id')}")
     try:
         message = OutgoingMessage.model_validate_json(raw["message"])
         sent = [

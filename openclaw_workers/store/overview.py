@@ -10,7 +10,7 @@ from typing import Any
 
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.store.client import Client, store_errors
-from openclaw_workers.store.keys import TURN, Keys
+from openclaw_workers.store.keys import TURN, Keys, queue_name
 from openclaw_workers.store.pipelines import each_answer
 
 PAGE = 500
@@ -79,13 +79,16 @@ class Overview:
             if run and owner and (ends := _whole_number(until))  # otherwise it ended meanwhile, or is damaged
         ]
 
-    def queue(self, lane: str) -> Queue:
+    def queue(self, lane: str, places: Sequence[str] = ()) -> Queue:
+        """`places`: those whose workers have a queue of their own."""
         k = self._keys
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.llen(k.broker_queue(lane))
             pipe.zcard(k.slots(lane))
             pipe.zcard(k.line(lane))
-            return Queue(*pipe.execute())
+            for place in ("", *places):
+                pipe.llen(k.broker_queue(queue_name(lane, place)))
+            slots, line, *wakes = pipe.execute()
+        return Queue(sum(wakes), slots, line)
 
     def waiting(self) -> list[Waiting]:
         """Every session with messages that wait; a session has an entry in `due` as long as it has work."""

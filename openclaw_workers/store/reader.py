@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.session_row import SessionEntry, from_hash
+from openclaw_workers.domain.stored_json import check_form
 from openclaw_workers.domain.transcript import TranscriptEntry, load_entry
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.client import Client, run_script, store_errors
@@ -23,7 +24,7 @@ from openclaw_workers.store.run_texts import ask_for_entries, lacks_text, with_t
 
 PAGE = 200
 MOST_LABELLED = 1000
-STATE_FIELDS = ("state", "run", "lease_until", "owner", "attempt")
+STATE_FIELDS = ("state", "run", "lease_until", "owner", "attempt", "waits_for")
 """The fields of a session's control hash that `parse_state` reads."""
 
 T = TypeVar("T")
@@ -39,6 +40,8 @@ class SessionState:
     owner: str
     attempt: int
     waiting: int
+    waits_for: str = ""
+    """Where the files of its agent are, if its run waits until a worker sees them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +289,15 @@ _JSON = {"attempts": "[]", "covers": "[]", "folded": "[]", "metadata": "{}", "de
 
 def parse_state(fields: Sequence[str | None] | None, waiting: int | None) -> SessionState:
     """A session's state from its control hash; None stands for a hash that cannot be read."""
-    state, run, until, owner, attempt = fields or ["unreadable", *[None] * 4]
-    return SessionState(state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting or 0)
+    state, run, until, owner, attempt, place = fields or ["unreadable", *[None] * 5]
+    waits_for = place or "" if state == "queued" else ""
+    return SessionState(
+        state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting or 0, waits_for
+    )
 
 
 def parse_run(raw: dict[str, str]) -> Run:
+    check_form(raw.get("v"), f"run {raw.get('id')}")
     usage = {field: raw.get(f"usage_{field}", 0) for field in ("input", "output", "cacheRead", "cacheWrite")}
     fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
     for name, nothing in _JSON.items():

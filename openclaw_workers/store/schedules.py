@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from openclaw_workers.domain.job import MOST_FAILURES, RETRY_MS, Firing, Job, JobState, LogEntry
-from openclaw_workers.domain.stored_json import model_json
+from openclaw_workers.domain.stored_json import check_form, model_json
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import FIRING, Keys
@@ -242,6 +242,7 @@ def firing_item(job_id: str, time: int) -> str:
 
 
 def _stored(job_id: str, raw: dict[str, str], at_work: int) -> StoredJob:
+    check_form(raw.get("v"), f"job {job_id}")
     try:
         job = Job.model_validate_json(raw.get("job", ""))
         state = JobState(

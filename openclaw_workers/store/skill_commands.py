@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import Keys
 
-_LIST = TypeAdapter(tuple[SkillCommand, ...])
+_LIST = TypeAdapter(tuple[SkillCommand, ...], config=ConfigDict(defer_build=True))
 
 
 class SkillCommands:

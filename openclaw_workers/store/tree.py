@@ -12,6 +12,7 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.stored_json import check_form
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState, own_batch
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.client import Client, run_script, store_errors, write
@@ -192,6 +193,7 @@ class Tree:
             keys={
                 **k.shared("due", "runs", "archives", "sessions", "outgoing"),
                 **k.for_session(s, "row", "ctl", "inbox", "receipts", "events"),
+                **k.shared("places", "places_apart"),
                 "batch": k.batch(batch.id),
                 "open": k.open(batch.id),
                 "batches": k.batches(batch.parent_session),
@@ -333,4 +335,5 @@ def _child_keys(k: Keys, child: NewChild) -> list[str]:
 
 
 def as_batch(raw: dict[str, str]) -> Batch:
+    check_form(raw.get("v"), f"batch {raw.get('id')}")
     return Batch.model_validate({**raw, "members": json.loads(raw.get("members", "[]"))})

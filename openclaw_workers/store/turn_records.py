@@ -92,11 +92,13 @@ def authority_of(bound: Sequence[str]) -> Authority:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """`why` is gone, idle, stale, held, parked, early, lane or suspect."""
+    """`why` is gone, idle, stale, held, parked, early, lane, suspect, unplaced, elsewhere or newer (than this code)."""
 
     why: str
     granted: Granted = ()
     """Lane slots that this freed."""
+    place: str = ""
+    """Where the files of the agent are, if it is elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from openclaw_workers.domain.ids import (
 )
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.stored_json import to_json
 from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import own_batch
@@ -61,12 +62,14 @@ class Turns:
         may_suspect: bool,
         known: KnownTranscript | None = None,
         delivery: Delivery = NO_DELIVERY,
+        place: str | None = None,
     ) -> Taken | NotTaken:
         """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce.
 
         `freshness` is by the channel the session was last spoken to on; "" is for all others. `known` is what the
         caller still has of the transcript; if that holds, only what is newer is returned. `delivery`: what the chat is
-        sent if the session is reset.
+        sent if the session is reset. `place` is the one that this host sees for the agent, "" if it sees none; None for
+        an agent whose turns run anywhere.
         """
         k, rules, known = self._keys, self._rules, known or KnownTranscript()
         reply = run_script(
@@ -77,6 +80,7 @@ class Turns:
                 **k.for_session(session, "system_events"),
                 **k.shared("due", "running", "suspects", "archives", "stop_orders", "sessions", "outgoing"),
                 **k.for_lane(lane, "slots", "line"),
+                **k.shared("places", "places_seen"),
                 "run_key": k.run(run),
                 "ticket_key": k.ticket(lane),
                 "archive_prefix": k.archive(""),
@@ -99,11 +103,15 @@ class Turns:
                 "grant_ms": rules.grant_ms,
                 "known_digest": known.digest,
                 "delivery": delivery.as_json,
+                "agent": agent_of(session),
+                "is_placed": place is not None,
+                "seen_place": place or "",
             },
             repeats=True,
         )
         if reply[0] != "taken":
-            return NotTaken(reply[0], pairs(reply[1]) if len(reply) > 1 else ())
+            why, *more = reply
+            return NotTaken(why, pairs(more[0]) if more else (), *more[1:])
         token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, *rest = reply[1:]
         row, how, dead, steers, holds = rest
         return Taken(
@@ -234,6 +242,7 @@ class Turns:
                     "due", "running", "runs", "suspects", "archives", "stop_orders", "relays", "threads", "sessions"
                 ),
                 **k.shared("outgoing"),
+                **k.shared("places", "places_apart"),
                 **calls.ledger_keys(k),
                 "run_key": k.run(lease.run),
                 "next_key": k.run(following),

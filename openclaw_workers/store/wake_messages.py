@@ -32,7 +32,7 @@ _BLANK = re.compile(rf'("@WOKEN@"|@TAG@|@ID@|@BODY@|@SHOWN@|@BATCH@|(?<=: ){INDE
 class BlankMessage(BaseModel):
     """A message without its ids."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     text: str
     rest_of_body: str
@@ -63,7 +63,7 @@ class BlankMessage(BaseModel):
 class Blanks(BaseModel):
     """What is needed to publish turns and the headers of chords."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     turns: Mapping[str, BlankMessage]
     """By lane."""

@@ -13,6 +13,8 @@ from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
 
 DEAD_AFTER_MS = 15_000
+LISTED_MS = 10 * 60_000
+"""So long a worker that died without leaving is still listed, as not alive."""
 RUNS_KEPT_MS = 7 * 86_400_000
 PRUNE_EVERY_MS = 3_600_000
 PRUNED_AT_ONCE = 1000
@@ -34,7 +36,7 @@ class Workers:
         self._lease_ms = lease_ms
 
     def all(self) -> list[WorkerInfo]:
-        """Everyone who ticked within the last day, newest first."""
+        """Everyone who ticked within the last ten minutes, newest first."""
         with store_errors():
             beats: Any = self._redis.zrange(self._keys.workers, 0, -1, desc=True, withscores=True)
             with self._redis.pipeline(transaction=False) as pipe:
@@ -115,4 +117,5 @@ def worker_infos(
     return [
         WorkerInfo(WorkerId(str(worker)), abs(now_ms - beat) < DEAD_AFTER_MS, int(beat), fact or {})
         for (worker, beat), fact in zip(beats, facts, strict=True)
+        if abs(now_ms - beat) < LISTED_MS
     ]

@@ -10,6 +10,7 @@ import logging
 import mmap
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,14 +31,16 @@ from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
+from openclaw_workers.store.keys import queue_name
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, silence_shutdown_message
-from openclaw_workers.tasks.drain import stop_consuming_when
+from openclaw_workers.tasks.consumed_queues import follow_queues
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.lane_consumer import add_commands
 from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded, redis_url, wait_for_configuration
+from openclaw_workers.tasks.shared_text import SharedText
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
 
 log = structlog.get_logger(__name__)
@@ -54,6 +57,8 @@ class _Current:
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
     drained = mmap.mmap(-1, 1)
     """One byte that tells whoever consumes, the parent of a pool too, that the worker is drained."""
+    places = SharedText()
+    """Tells it which places have a queue of their own."""
 
 
 def current_worker() -> Worker:
@@ -75,8 +80,8 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
 
 
 @celeryd_init.connect
-def _follow_drain(instance: Any, **_: Any) -> None:
-    stop_consuming_when(instance.app, lambda: _Current.drained[0] == 1)
+def _follow_queues(instance: Any, **_: Any) -> None:
+    follow_queues(instance.app, lambda: _Current.drained[0] == 1, _place_queues)
 
 
 @celeryd_init.connect
@@ -112,7 +117,9 @@ def _after_setup(instance: Any, **_: Any) -> None:
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     plugins = load_configured_plugins()
     concurrency = int(instance.concurrency or 1)
-    _Current.facts = WorkerFacts(lanes, concurrency, pool, on_drained=_set_drained, plugins=plugins)
+    _Current.facts = WorkerFacts(
+        lanes, concurrency, pool, on_drained=_set_drained, on_places=_set_places, plugins=plugins
+    )
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
         load_models(loaded().settings)
@@ -169,6 +176,16 @@ def _leaving(**_: Any) -> None:
 
 def _set_drained(is_drained: bool) -> None:
     _Current.drained[0] = int(is_drained)
+
+
+def _set_places(places: Sequence[str]) -> None:
+    _Current.places.write(" ".join(places))
+
+
+def _place_queues() -> list[str]:
+    """The queues of places that this worker consumes."""
+    lanes = _Current.facts.lane.split(",") if _Current.facts else []
+    return [queue_name(lane, place) for place in _Current.places.read().split() for lane in lanes]
 
 
 def _start(facts: WorkerFacts) -> Worker:

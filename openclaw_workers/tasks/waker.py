@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
@@ -15,11 +15,12 @@ from redis.exceptions import RedisError
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, lane_of, queue_of
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.stored_json import SCHEMA
 from openclaw_workers.engine.wake import shown_args
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import FULL, Client, write
-from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.keys import Keys, queue_name
 from openclaw_workers.store.wake_messages import INDEX, SCHEMA_HEADER, WOKEN_AT, BlankMessage, Blanks
 from openclaw_workers.tasks.kombu.wake_message import blank_message, published_in_memory
 
@@ -43,15 +44,18 @@ UNREACHABLE = (OperationalError, RedisError, OSError)
 class CeleryWaker:
     """Implements engine.wake.Waker on Celery's queues."""
 
-    def __init__(self, app: Celery, redis: Client, namespace: str) -> None:
+    def __init__(
+        self, app: Celery, redis: Client, namespace: str, route: Callable[[str], str] = lambda agent_id: ""
+    ) -> None:
+        """`route`: the place whose workers get the wake-ups of an agent; "" if any worker of the lane may."""
         self._app = app
+        self._route = route
         self._blanks: dict[Lane, BlankMessage] = {}
         self._redis = redis
         self._keys = Keys(namespace)
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
-        lane = queue_of(lane_of(session))
-        return self._send(TURN, [session, run], lane, run, shown_args(session))
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
+        return self._send(TURN, [session, run], self._queue(session, place), run, shown_args(session))
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         lane = queue_of(lane_of(session))
@@ -71,7 +75,7 @@ class CeleryWaker:
 
     def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
         options = self._in_chord(batch, index)
-        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session), **options)
+        return self._send(SUBAGENT, [session, run], self._queue(session), run, shown_args(session), **options)
 
     def blanks(self) -> Blanks:
         """For clients that wake workers without Celery."""
@@ -104,7 +108,8 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not be built.
         """
-        return self._ask_service(PROMPT, [agent_id], f"the prompt of {agent_id} cannot be built", seconds)
+        problem = f"the prompt of {agent_id} cannot be built"
+        return self._ask_service(PROMPT, [agent_id], problem, seconds, agent_id)
 
     def sandbox(self, session: SessionKey, seconds: float = 30) -> dict[str, Any]:
         """Ask a worker of the service lane where the commands of a session run.
@@ -113,7 +118,8 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        return self._ask_service(SANDBOX, [session], f"the sandbox of {session} cannot be told", seconds)
+        problem = f"the sandbox of {session} cannot be told"
+        return self._ask_service(SANDBOX, [session], problem, seconds, agent_of(session))
 
     def sandboxes(self, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which sandboxes its state directory holds.
@@ -140,7 +146,8 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        return self._ask_service(SKILLS, [list(agents), with_text_of], "the skills cannot be told", seconds)
+        one = agents[0] if len(agents) == 1 else ""
+        return self._ask_service(SKILLS, [list(agents), with_text_of], "the skills cannot be told", seconds, one)
 
     def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which tools a session's turns have.
@@ -149,14 +156,16 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        return self._ask_service(TOOLS, [session, authority], f"the tools of {session} cannot be told", seconds)
+        problem = f"the tools of {session} cannot be told"
+        return self._ask_service(TOOLS, [session, authority], problem, seconds, agent_of(session))
 
-    def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float) -> dict[str, Any]:
+    def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float, agent: str = "") -> dict[str, Any]:
+        """`agent`: ask a worker that sees its files."""
         try:
             asked = self._app.send_task(
                 task,
                 args=args,
-                queue=Lane.SERVICE,
+                queue=queue_name(Lane.SERVICE, self._place_of(agent) if agent else ""),
                 expires=seconds,
                 ignore_result=False,
                 retry=False,
@@ -175,18 +184,29 @@ class CeleryWaker:
     def memory_note(self, session_id: str) -> bool:
         return self._send(MEMORY_NOTE, [session_id], Lane.SERVICE, f"memory-note-{session_id}", f"({session_id})")
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         try:
-            raw = self._redis.lindex(self._keys.broker_queue(lane), -1)
+            raw = self._redis.lindex(self._keys.broker_queue(self._queue(session)), -1)
             return int(json.loads(str(raw))["headers"][WOKEN_AT]) if raw else 0
         except (RedisError, ValueError, KeyError, TypeError):
             return 0
 
-    def _send(self, name: str, args: list[Any], lane: Lane, task_id: str, shown: str, **options: Any) -> bool:
+    def _queue(self, session: SessionKey, place: str | None = None) -> str:
+        """The queue of a session's lane, or that of its workers which see a place."""
+        chosen = self._place_of(agent_of(session)) if place is None else place
+        return queue_name(queue_of(lane_of(session)), chosen)
+
+    def _place_of(self, agent_id: str) -> str:
+        try:
+            return self._route(agent_id)
+        except TransientError:
+            return ""  # whoever gets it passes it on
+
+    def _send(self, name: str, args: list[Any], queue: str, task_id: str, shown: str, **options: Any) -> bool:
         task = {
             "name": name,
             "args": args,
-            "queue": lane,
+            "queue": queue,
             "task_id": task_id,
             "argsrepr": shown,
             "kwargsrepr": "{}",
@@ -199,16 +219,16 @@ class CeleryWaker:
             self._app.send_task(**task)
         except UNREACHABLE as error:
             if any(word in str(error) for word in FULL):
-                return self._push(task, lane)
+                return self._push(task, queue)
             log.warning("wake.publish_failed", task=name, id=task_id, error=str(error))
             return False
         return True
 
-    def _push(self, task: dict[str, Any], lane: Lane) -> bool:
+    def _push(self, task: dict[str, Any], queue: str) -> bool:
         """A full Redis takes no message from Celery. It is put into the queue by a script, which it does take."""
-        message = published_in_memory(self._app, lane, **task)
+        message = published_in_memory(self._app, queue, **task)
         try:
-            write(self._redis, (self._keys.broker_queue(lane), "LPUSH", json.dumps(message)))
+            write(self._redis, (self._keys.broker_queue(queue), "LPUSH", json.dumps(message)))
         except TransientError as error:
             log.warning("wake.publish_failed", task=task["name"], id=task["task_id"], error=error.message)
             return False

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -17,13 +17,14 @@ import structlog
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import default_model
+from openclaw_workers.config.resolve import default_model, placed_workspaces
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.metrics.exporter import exporter_of
+from openclaw_workers.engine.moves.mover import Mover
+from openclaw_workers.engine.place_service import PlaceService
 from openclaw_workers.engine.sandbox.report import SandboxReports
 from openclaw_workers.engine.skills.report import SkillReports
 from openclaw_workers.engine.stores import Stores, open_stores, stores_on
@@ -32,6 +33,7 @@ from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.worker.config_follower import ConfigFollower, Following
+from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
@@ -85,6 +87,8 @@ class WorkerFacts:
     """How a pool child learns that its parent is shutting down."""
     on_drained: Callable[[bool], None] = lambda _: None
     """Told when the worker is drained or undrained: whoever consumes must stop or start."""
+    on_places: Callable[[Sequence[str]], None] = lambda _: None
+    """Told with each tick which places have a queue of their own that this worker consumes."""
     plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
@@ -104,7 +108,8 @@ class Worker:
         self._redis = stores.redis
         self._workers = stores.workers
         self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
-        self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
+        self._places = HostPlaces(placed_workspaces(settings, configured.state_dir))
+        self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace, self._places.route)
         self._wake_messages = WakeMessages(stores.redis, stores.keys)
         self._sweep_wanted = threading.Event()
         self._plugins = facts.plugins
@@ -114,7 +119,8 @@ class Worker:
         self._sweeper = self._engine.sweeper
         self._finished_commands = self._engine.finished_commands
         self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
-        self._memory_owner: MemoryOwner | None = None
+        self._place_service: PlaceService | None = None
+        self._mover = Mover(stores.moves, self._places, socket.gethostname())
         self._consumer = LaneConsumer(app, nodename, [lane for lane in self._lanes if lane != Lane.SERVICE])
         self.config = ConfigFollower(
             first_configuration(),
@@ -130,7 +136,7 @@ class Worker:
 
         def fields_of_tick() -> dict[str, str]:
             report.send_if_due()
-            return {**fields, **self.config.facts()}
+            return {**fields, **self.config.facts(), "cannot_serve": " ".join(self._places.elsewhere())}
 
         self._ticker = Ticker(
             stores.leases,
@@ -141,6 +147,10 @@ class Worker:
             on_drained=facts.on_drained,
             secrets=self.config.secrets,
             on_config=self.config.noticed,
+            places=self._places,
+            takes_turns=lambda: self._lanes != [Lane.SERVICE] and not self.config.refusal,
+            on_moves=self._mover.noticed if Lane.SERVICE in self._lanes else lambda _: None,
+            on_places=lambda seen: facts.on_places(() if self.config.refusal else seen),
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
@@ -190,6 +200,7 @@ class Worker:
             sweep_wanted=self._sweep_wanted,
             plugins=self._plugins,
             mcp=self._mcp,
+            host_places=self._places,
         )
 
     def _use(self, following: Following) -> None:
@@ -197,13 +208,14 @@ class Worker:
         settings = following.loaded.settings
         if self._lanes != [Lane.SERVICE]:
             load_models(settings)
+        self._places.use(placed_workspaces(settings, following.loaded.state_dir))
         engine = self._build(following.loaded, stores_on(self._redis, settings))
         engine.runner  # noqa: B018 - built now, so that the next turn does not wait for it
         self._sweeper.use(engine.due_kinds)
         self._engine = engine
-        if self._memory_owner is not None:
-            self._memory_owner.stop()
-            self._own_memory()
+        if self._place_service is not None:
+            self._place_service.stop()
+            self._serve_place()
 
     def start(self) -> None:
         # Our threads mostly wait for the network, which releases the interpreter. Forcing a busy one to yield every
@@ -222,14 +234,14 @@ class Worker:
         if self._lanes != [Lane.SERVICE]:
             self._mcp.start()
         if Lane.SERVICE in self._lanes:
-            self._own_memory()
+            self._serve_place()
         if self._exporter is not None:
             self._exporter.start()
         log.info("worker.started", worker=self.id)
 
-    def _own_memory(self) -> None:
-        self._memory_owner = self._engine.memory_owner
-        self._memory_owner.start()
+    def _serve_place(self) -> None:
+        self._place_service = self._engine.place_service
+        self._place_service.start()
 
     def _keep_blanks(self) -> None:
         try:
@@ -244,8 +256,9 @@ class Worker:
     def stop(self) -> None:
         self._sweeper.stop()
         self._finished_commands.stop()
-        if self._memory_owner is not None:
-            self._memory_owner.stop()
+        self._mover.stop()
+        if self._place_service is not None:
+            self._place_service.stop()
         self._ticker.stop()
         if self._exporter is not None:
             self._exporter.stop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane
 
 
 class LocalWaker:
@@ -14,7 +13,7 @@ class LocalWaker:
     def __init__(self) -> None:
         self.turns: list[tuple[SessionKey, RunId]] = []
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         self.turns.append((session, run))
         return True
 
@@ -34,5 +33,5 @@ class LocalWaker:
     def memory_note(self, session_id: str) -> bool:
         return True
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         return 0

@@ -59,6 +59,23 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
         yield Finding("ingress", "warning", "no HTTP interface runs", "ocw up, or ocw ingress")
 
 
+def place_findings(status: Answer) -> Iterator[Finding]:
+    """Agents whose files not every host sees."""
+    for each in status["places"]:
+        agent, where = each["agentId"], each["where"] or "an unknown host"
+        if each["moving"]:
+            yield Finding(
+                "places", "warning", f"the files of agent {agent} are being moved", f"ocw agents move {agent} shows it"
+            )
+        elif not each["served"]:
+            what = f"no worker takes turns at {where}, where the files of agent {agent} are"
+            yield Finding("places", "error", what, f"ocw up there, or ocw agents move {agent} --to HOST")
+        for host in each["hostsWithout"]:
+            what = f"{host} cannot serve agent {agent}: its files are at {where}"
+            fix = f"share that directory with {host}, or leave it so: other hosts run its turns"
+            yield Finding("places", "warning", what, fix)
+
+
 def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
     for key in keys["profiles"]:
         if key["paused"]:

@@ -28,6 +28,7 @@ def session_json(row: SessionEntry, control: SessionState, main_key: str) -> dic
         "worker": control.owner or None,
         "leaseUntil": control.lease_until or None,
         "waiting": control.waiting,
+        "waitsFor": control.waits_for or None,
         "turns": row.turns,
         "tokens": row.total_tokens,
         "createdAt": row.created_at,

@@ -10,6 +10,7 @@ from openclaw_workers.domain.tree import Batch, BatchState
 from openclaw_workers.store.configs import ConfigVersion
 from openclaw_workers.store.ingresses import IngressInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
+from openclaw_workers.store.places import BoundAgent
 from openclaw_workers.store.workers import WorkerInfo
 
 
@@ -27,6 +28,7 @@ def status_json(
     ingresses: Sequence[IngressInfo],
     now_ms: int,
     configuration: ConfigVersion | None = None,
+    places: Sequence[BoundAgent] = (),
 ) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
     # In one order, so that a list that is looked at again does not jump.
@@ -42,6 +44,7 @@ def status_json(
         "workers": known,
         "lanes": lanes,
         "leases": [lease_json(each) for each in held],
+        "places": [place_json(each, known) for each in places],
         "waitingArchives": [{"place": place, "archives": count} for place, count in sorted(waiting_archives.items())],
         "totals": {
             **totals,
@@ -57,6 +60,21 @@ def status_json(
         ],
         "unsafeSettings": dict(unsafe_settings),
         "ingress": ingress_json(ingresses),
+    }
+
+
+def place_json(bound: BoundAgent, workers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where the files of an agent are, and which hosts cannot run its turns."""
+    apart = {worker["host"] for worker in workers if worker["alive"] and bound.agent_id in worker["cannotServe"]}
+    return {
+        "agentId": bound.agent_id,
+        "place": None if bound.is_moving else bound.place,
+        "where": bound.where or None,
+        "moving": bound.is_moving,
+        "served": bound.is_seen,
+        "seenAt": bound.seen_at,
+        "waiting": bound.waiting,
+        "hostsWithout": sorted(apart),
     }
 
 
@@ -111,6 +129,7 @@ def worker_json(info: WorkerInfo, held: Sequence[HeldLease]) -> dict[str, Any]:
         "codeVersion": facts.get("code", ""),
         "missing": facts.get("missing", "").split(),
         "refusal": facts.get("refusal") or None,
+        "cannotServe": facts.get("cannot_serve", "").split(),
         "restartPending": facts.get("restart", "").split(),
     }
 

@@ -87,7 +87,8 @@ def _accepted_at(entries: Iterable[TranscriptEntry], fleet: Fleet) -> list[int]:
 def test_several_hosts_never_beat_twice(make_fleet: MakeFleet, tmp_path: Path) -> None:
     prompt = as_text(program(say("HEARTBEAT_OK")))
     block = {"every": "1s", "target": "none", "prompt": prompt, "minSpacing": "0s"}
-    fleet = make_fleet(config(heartbeat=block))
+    # `heartbeat` at the top belongs to the defaults of all agents.
+    fleet = make_fleet(config(heartbeat=block, agents={"defaults": {"workspace": {"place": "any"}}}))
     hosts = [fleet.worker(wait=False, state_dir=tmp_path / f"host-{number}") for number in range(3)]
     fleet.ready(*hosts)
     job = "heartbeat-main"

@@ -10,6 +10,7 @@ import pytest
 
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.memory.client import MemoryClient, MemoryUnavailable
+from openclaw_workers.engine.place_client import PlaceClient
 from openclaw_workers.memory.scopes import Visibility
 from openclaw_workers.memory.search import MemorySearch
 from openclaw_workers.state_dir import state_dir_id
@@ -25,7 +26,7 @@ MAIN = Visibility("main", (), sees_all=True)
 
 def client_of(fleet: Fleet) -> MemoryClient:
     home = state_dir_id(fleet.workspace.parent)
-    return MemoryClient(fleet.stores.memory, lambda: home)
+    return MemoryClient(fleet.stores.memory, PlaceClient(fleet.stores.place_requests), lambda: home)
 
 
 def write_files(fleet: Fleet, generation: str) -> None:
@@ -54,8 +55,8 @@ def test_another_service_worker_takes_the_index_over(make_fleet: MakeFleet) -> N
     second = fleet.worker("service")
     write_files(fleet, "late")
 
-    request, _ = fleet.stores.memory.ask(state_dir_id(fleet.workspace.parent), "sync", {"agent": "main"})
-    eventually(lambda: fleet.stores.memory.next_answer(request), within=30)  # it has begun to index
+    request = fleet.stores.place_requests.ask(state_dir_id(fleet.workspace.parent), "sync", {"agent": "main"})
+    eventually(lambda: fleet.stores.place_requests.next_answer(request), within=30)  # it has begun to index
     owner.kill()
 
     answer = found(fleet, "late item7")

@@ -76,7 +76,7 @@ class Project:
             self.program(name, "exit 0")
         self.program("python", f'exec {sys.executable} "$@"')
         self.program("pytest", f'printf "%s\\n" "$*" >> started; exec {sys.executable} -m pytest "$@"')
-        (root / ".venv" / ".installed").touch()  # newer than its sources, so nothing is installed
+        (root / ".venv" / ".installed-tools").touch()  # newer than its sources, so nothing is installed
 
     def program(self, name: str, body: str) -> None:
         path = self.root / ".venv" / "bin" / name

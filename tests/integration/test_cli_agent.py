@@ -11,6 +11,7 @@ from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import as_text, call, execute, program, say
+from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 
 FIELDS = [
@@ -281,3 +282,20 @@ def test_a_model_that_was_removed_is_reported_without_a_traceback(live_fleet: Fl
     assert "unknown provider 'nobody'" in done.json["error"]["message"]
     assert "turn.prepare_failed" in live_fleet.logs()
     assert "Traceback" not in live_fleet.logs()
+
+
+def test_a_terminal_shows_what_is_waited_for_and_then_only_the_answer(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "spinner")
+    steps = as_text(program(gate.step, say("At \x1b]0;owned\x07last.")))
+    with Terminal(ocw_cli, "agent", "--session", "spinner", steps) as terminal:
+        terminal.shows("running exec while")
+        gate.open()
+
+        assert terminal.wait(within=60) == 0
+        assert terminal.drawn.endswith("\nAt last.")
+        assert "running" not in terminal.drawn
+
+
+def test_escape_codes_do_not_reach_a_pipe(ocw_cli: Ocw) -> None:
+    steps = program({"text": "a\x1b]0;owned\x07b\x1b[31mc\x1b[0m", "chunks": 9})
+    assert ocw_cli("agent", "--session", "escapes", "-m", as_text(steps)).out == "abc\n"

@@ -268,6 +268,8 @@ class Asking:
         self.ask("mcp status", "mcp", "status")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
+        self.fleet.stores.moves.begin("main", "elsewhere", "f" * 32, with_files=True)
+        self.ask("agents move", "agents", "move", "main", "--cancel")
         self.memory()
         self.skills()
         self.ask("completion", "completion", "bash")
@@ -396,6 +398,12 @@ class Asking:
             self.ask(f"config {command}", "config", command)
             self.ask(f"config {command}", "--config", str(broken), "config", command, code=3)
         self.ask("config example", "config", "example")
+        self.ask("config get", "config", "get", "cron.maxConcurrent")
+        own = self.directory / "own.yaml"
+        own.write_text(self.fleet.config_path.read_text())
+        self.ask("config set", "--config", str(own), "config", "set", "cron.maxConcurrent", "5")
+        new = self.directory / "new.yaml"
+        self.ask("init", "--config", str(new), "init", "--provider", "none", "--yes", "--no-start")
         changed = self.directory / "changed.yaml"
         changed.write_text(f"{self.fleet.config_path.read_text()}\ncron: {{maxConcurrent: 3}}\n")
         self.ask("config apply", "config", "apply", str(changed))

@@ -8,7 +8,7 @@ import pty
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from openclaw_workers.domain.runs import Run
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import Program, call, execute, program, say, spawn
+from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 
 
@@ -195,42 +196,34 @@ def test_a_chat_shows_later_replies_and_accepts_messages_meanwhile(live_fleet: F
     gate = Gate(live_fleet, "chat")
     asked = json.dumps(program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard it")))
 
-    def opened() -> str:
+    with Terminal(ocw_cli, "chat", "--session", "talk") as terminal:
+        terminal.shows("\n>")
+        terminal.type(f"{asked}\r")
+        terminal.shows("1 sub-agent active: slow")
+        terminal.type("\x03")
+        terminal.shows("/stop stops the sub-agents")
+        terminal.type("/queue\r")
+        terminal.shows("Queue mode")
         gate.open()
-        return ""
+        terminal.shows("sub-agent reported: slow ok")
+        terminal.shows("\nheard it\n")
+        eventually(lambda: "1 sub-agent active" not in terminal.drawn, within=30)
+        terminal.type("\x04")
 
-    steps: list[tuple[str, Callable[[], str]]] = [
-        ("> ", lambda: asked + "\n"),
-        ("1 sub-agent is active", lambda: "/queue\n"),
-        ("Queue mode", opened),
-        ("sub-agent reported: slow ok", str),
-        ("heard it\n", str),
-        ("> ", lambda: "\x04"),
-    ]
-
-    code, shown = in_terminal(ocw_cli, "chat", "--session", "talk", steps=steps)
-
-    assert code == 0, shown
-    assert shown.index("Queue mode") < shown.index("sub-agent reported: slow ok")
+        assert terminal.wait() == 0
 
 
-def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], str]]] = ()) -> tuple[int, str]:
-    """Run a command in a pseudo-terminal; returns its exit code and its output.
-
-    `steps` are what to wait for after the step before, and what then is typed.
-    """
+def in_terminal(ocw: Ocw, *words: str) -> tuple[int, str]:
+    """Run a command in a pseudo-terminal; returns its exit code and its output."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(ocw.argv(*words), env=ocw.env, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    shown, seen, left = "", 0, list(steps)
+    shown = ""
     overdue = threading.Timer(60, process.kill)
     overdue.start()
     with suppress(OSError):  # the other end closes
         while piece := os.read(ours, 65536):
             shown += piece.decode(errors="replace").replace("\r\n", "\n")
-            while left and (at := shown.find(left[0][0], seen)) >= 0:
-                seen = at + len(left[0][0])
-                os.write(ours, left.pop(0)[1]().encode())
     overdue.cancel()
     os.close(ours)
     return process.wait(60), shown

@@ -129,3 +129,38 @@ def test_another_file_is_published_under_the_address_and_namespace_of_this_host(
     operator.apply(str(other))
 
     assert operator.shown("session.mainKey") == "elsewhere"
+
+
+def test_one_setting_is_read_and_changed_and_the_file_keeps_its_comments(operator: Operator) -> None:
+    path = operator.fleet.config_path
+    path.write_text(f"# mine\n{path.read_text()}")
+    operator.apply()
+    assert operator.ocw("config", "get", "cron.maxConcurrent").out == "2\n"
+
+    done = operator.ocw("config", "set", "cron.maxConcurrent", "3")
+    assert done.code == 0, done.err
+    assert "- cron.maxConcurrent: 2\n+ cron.maxConcurrent: 3\n" in done.out
+    assert "`ocw config apply` publishes it" in done.out
+    assert path.read_text().startswith("# mine\n")
+    assert operator.ocw("config", "get", "cron.maxConcurrent").out == "2\n"
+
+    operator.apply()
+    answer = operator.ocw("config", "set", "lanes.main.concurrency", "6", "--json").json
+    assert (answer["after"], answer["version"], answer["needsRestart"]) == (6, None, True)
+    operator.apply()
+    again = operator.ocw("config", "set", "lanes.main.concurrency", "6", "--json").json
+    assert again["note"] == "in effect with configuration 3, after a restart of workers or ingress"
+
+
+def test_what_is_not_valid_changes_nothing_and_a_secret_is_not_shown(operator: Operator) -> None:
+    before = operator.fleet.config_path.read_text()
+    refused = operator.ocw("config", "set", "cron.maxConcurrent", "many")
+    assert (refused.code, "nothing was changed" in refused.err) == (3, True)
+    assert operator.ocw("config", "set", "cron.maxConcurent", "3").code == 3
+    assert operator.ocw("config", "get", "cron.maxConcurent").err.endswith("did you mean 'cron.maxConcurrent'?\n")
+    assert operator.fleet.config_path.read_text() == before
+
+    done = operator.ocw("config", "set", "models.providers.openai.apiKey", "-", stdin="sk-secret-1\n")
+    assert done.code == 0, done.err
+    assert "sk-secret-1" in operator.fleet.config_path.read_text()
+    assert "sk-secret-1" not in done.out + done.err

@@ -27,13 +27,18 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
+def answers_with(model: str) -> dict[str, Any]:
+    """Agents that run on every host: these tests are about configurations, not about files."""
+    return {"model": model, "workspace": {"place": "any"}}
+
+
 def boxed(server: WireServer, **more: Any) -> dict[str, Any]:
     """A provider with two models, whose key is a variable of each host."""
     models = [{"id": "first"}, {"id": "second"}]
     provider = {"baseUrl": server.openai_url, "apiKey": f"${{{KEY}}}", "models": models}
     return {
         "models": {"providers": {"box": provider}},
-        "agents": {"defaults": {"model": "box/first"}},
+        "agents": {"defaults": answers_with("box/first")},
         "engine": {"namespace": "ocw", "leaseSeconds": 4.0},
         **more,
     }
@@ -94,7 +99,7 @@ def test_apply_changes_the_model_under_load_without_a_restart_and_rollback_bring
     sent = [fleet.send("hi", f"before-{index}") for index in range(12)]
     eventually(lambda: len(server.requests) > 2, within=60)
 
-    answer = change(fleet, agents={"defaults": {"model": "box/second"}})
+    answer = change(fleet, agents={"defaults": answers_with("box/second")})
     sent += [fleet.send("hi", f"during-{index}") for index in range(12)]
     use(fleet, answer["version"])
     after = fleet.outcomes([fleet.send("hi", f"after-{index}") for index in range(6)])
@@ -120,7 +125,7 @@ def test_a_turn_keeps_its_configuration_to_its_end(fleet: Fleet, server: WireSer
     queued = fleet.send("wait for the gate")
     eventually(lambda: fleet.events(kind="tool.started"), within=90)
 
-    change(fleet, agents={"defaults": {"model": "box/second"}})
+    change(fleet, agents={"defaults": answers_with("box/second")})
     use(fleet, 2)
     gate.open()
 
@@ -187,7 +192,7 @@ def test_what_needs_a_restart_is_named_and_shown_as_pending(fleet: Fleet) -> Non
 def test_prefork_workers_follow_too(fleet: Fleet) -> None:
     fleet.worker(pool="prefork", concurrency=2, BOX_KEY="k")
 
-    change(fleet, agents={"defaults": {"model": "box/second"}})
+    change(fleet, agents={"defaults": answers_with("box/second")})
     use(fleet, 2)
 
     assert fleet.outcome(fleet.send("hi"), within=90).text == "I am second"

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from openclaw_workers.domain.messages import MessageState
-from tests.support.fleet import Fleet
-from tests.support.programs import program, say
+from openclaw_workers.engine.intake.accept import Queued
+from tests.support.fleet import Fleet, session_key
+from tests.support.programs import call, program, say
 from tests.support.redis_server import free_port
 from tests.support.waiting import eventually
 
 USER = "ocw:a-test-password"
+ASK = {"tool": "ask_user", "input": {"question": "Go on?"}}
 
 
 @contextmanager
@@ -73,9 +75,14 @@ def test_a_failed_run_is_a_failure_in_flower(bare_fleet: Fleet) -> None:
         assert eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "FAILURE", within=20)
 
 
+def shown_state(url: str, run: str | None) -> str | None:
+    state: str | None = (ask(f"{url}/api/tasks") or {}).get(run, {}).get("state")
+    return state
+
+
 def _ended(url: str, run: str) -> str | None:
     """The state that Flower shows of a run that it shows as ended."""
-    state = (ask(f"{url}/api/tasks") or {}).get(run, {}).get("state")
+    state = shown_state(url, run)
     return state if state not in (None, "PENDING", "RECEIVED", "STARTED") else None
 
 
@@ -94,15 +101,20 @@ def test_terminating_a_running_run_in_flower_stops_it_and_kills_no_worker(bare_f
         assert "Traceback" not in worker.log_text()
 
 
-def test_revoking_a_queued_run_in_flower_stops_it(bare_fleet: Fleet) -> None:
+def test_revoking_a_parked_or_queued_run_in_flower_stops_it(bare_fleet: Fleet) -> None:
     bare_fleet.worker(concurrency=1)
     with flower(bare_fleet) as url:
+        parked = bare_fleet.send(program(call(ASK), say("never")), "parked")
+        eventually(lambda: bare_fleet.stores.reader.control(session_key("parked")).state == "parked", within=30)
+        revoke_in_flower(bare_fleet, url, parked)
+
         bare_fleet.send(program(say("never", delay_ms=60_000)), "busy")
         bare_fleet.carrier("busy")
-        waiting = bare_fleet.send(program(say("never")), "waiting")
+        revoke_in_flower(bare_fleet, url, bare_fleet.send(program(say("never")), "waiting"))
 
-        assert ask(f"{url}/api/task/revoke/{waiting.run}", post=True)
 
-        assert bare_fleet.outcome(waiting, within=10).receipt.state is MessageState.CANCELLED
-        shown = eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(waiting.run), within=20)
-        assert shown["state"] == "REVOKED"
+def revoke_in_flower(fleet: Fleet, url: str, sent: Queued) -> None:
+    assert ask(f"{url}/api/task/revoke/{sent.run}", post=True)
+
+    assert fleet.outcome(sent, within=30).receipt.state is MessageState.CANCELLED
+    eventually(lambda: shown_state(url, sent.run) == "REVOKED", within=30)

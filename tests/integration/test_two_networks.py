@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from openclaw_workers.domain.runs import RunState
-from tests.integration.test_configuration import boxed, use, workers_of
+from tests.integration.test_configuration import answers_with, boxed, use, workers_of
 from tests.support.fleet import Fleet
 from tests.support.hosts import OtherHost
 from tests.support.networks import network
@@ -32,7 +32,7 @@ def test_both_answer_with_the_same_model_before_and_after_a_change_under_load(tm
 
         sent = [fleet.send("hi", f"before-{index}") for index in range(20)]
         config = yaml.safe_load(fleet.config_path.read_text())
-        fleet.config_path.write_text(yaml.safe_dump({**config, "agents": {"defaults": {"model": "box/second"}}}))
+        fleet.config_path.write_text(yaml.safe_dump({**config, "agents": {"defaults": answers_with("box/second")}}))
         assert ocw("config", "apply").code == 0
         sent += [fleet.send("hi", f"during-{index}") for index in range(20)]
         use(fleet, 2)

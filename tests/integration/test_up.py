@@ -21,6 +21,7 @@ import redis
 from openclaw_workers.cli.local.private_redis import answers
 from openclaw_workers.state_dir import Runtime, read_runtime, running_pid
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
+from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 
 WORKERS = {"worker-main", "worker-subagent", "worker-service"}
@@ -257,6 +258,7 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_succeeds(ocw: Ocw) -> Non
 
     assert process.returncode == 0, stderr
     assert "OpenClaw Workers is up." in stdout
+    assert f"  Model    offline/demo\n  Config   {ocw.state_dir / 'openclaw.yaml'}\n" in stdout
     assert "agents answer with the built-in model, offline/demo" in stdout
     assert 'agent -m "hello"' in stdout
     assert not any(is_alive(child) for child in children)
@@ -381,3 +383,41 @@ def test_an_edited_file_is_published_without_a_restart_and_a_wrong_one_changes_n
     file.write_text("session: {mainKey: 3}\n")
     eventually(lambda: "config.not_published" in log.read_text(), within=60)
     assert main_key() == "two"
+
+
+def test_init_leads_from_nothing_to_the_first_answer(ocw: Ocw) -> None:
+    with Terminal(ocw, "init") as terminal:
+        terminal.shows("Provider (anthropic, openai, none)")
+        terminal.type("none\r")
+        terminal.shows("Token of a Telegram bot")
+        terminal.type("\r")
+        terminal.shows("Start it now?")
+        terminal.type("\r")
+        terminal.shows("offline/demo, a small built-in stand-in", within=90)
+
+        assert terminal.wait(within=60) == 0
+        assert "Next: " in terminal.drawn
+    assert json.loads(ocw("status", "--json").stdout)["configuration"]["version"] == 1
+
+
+def test_init_never_shows_a_key_that_is_typed(ocw: Ocw) -> None:
+    key = "sk-typed-unseen-0123"
+    with Terminal(ocw, "init", "--no-start") as terminal:
+        terminal.shows("Provider")
+        terminal.type("openai\r")
+        terminal.shows("API key of openai:")
+        terminal.type(f"{key}\r")
+        terminal.shows("Model [openai/gpt-5]")
+        terminal.type("gpt-5-mini\r")
+        terminal.shows("dollars a day")
+        terminal.type("2\r")
+        terminal.shows("Token of a Telegram bot")
+        terminal.type("nonsense\r")
+        terminal.shows("that is not a Telegram token")
+        terminal.type("\r")
+
+        assert terminal.wait() == 0
+        assert key not in terminal.drawn
+        assert "nonsense" not in terminal.drawn
+    assert key in (ocw.state_dir / ".env").read_text()
+    assert "cost: 2.0" in (ocw.state_dir / "openclaw.yaml").read_text()

@@ -67,7 +67,7 @@ class Outcome:
 class LosingWaker(CeleryWaker):
     """Publishes no turn, as if the broker were away or had lost the message."""
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         return False
 
     def sealed(self, session: SessionKey, run: RunId) -> str:

@@ -39,6 +39,7 @@ LOOKING = [
     "agents prompt main",
     "agents prompt main --sizes",
     "config show engine",
+    "config get engine.leaseSeconds",
     "config history",
     "config apply --dry-run",
     "config apply {file} --dry-run",

@@ -8,18 +8,28 @@ import re
 import subprocess
 import termios
 from contextlib import suppress
-from typing import Self
+from typing import Protocol, Self
 
-from tests.support.ocw import Ocw
+import pyte
+import pytest
+
 from tests.support.waiting import eventually
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
+class Startable(Protocol):
+    """How `ocw` is started, and with which environment."""
+
+    env: dict[str, str]
+
+    def argv(self, *words: str) -> list[str]: ...
+
+
 class Terminal:
     """An `ocw` command in a pseudo-terminal: type keys and read the screen."""
 
-    def __init__(self, ocw: Ocw, *words: str, rows: int = 24, columns: int = 80) -> None:
+    def __init__(self, ocw: Startable, *words: str, rows: int = 24, columns: int = 80) -> None:
         self._main, side = pty.openpty()
         termios.tcsetwinsize(side, (rows, columns))
         opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'
@@ -34,6 +44,8 @@ class Terminal:
         os.close(side)
         os.set_blocking(self._main, False)
         self.screen = ""
+        self._drawn = pyte.HistoryScreen(columns, rows, history=1000)
+        self._drawing = pyte.ByteStream(self._drawn)
 
     def __enter__(self) -> Self:
         return self
@@ -52,8 +64,24 @@ class Terminal:
     def look(self) -> str:
         """The output since the last text that `see` found, without colours and cursor moves."""
         with suppress(OSError):  # nothing new, or the other side has closed
-            self.screen += _ESCAPES.sub("", os.read(self._main, 65536).decode(errors="replace"))
+            piece = os.read(self._main, 65536)
+            self.screen += _ESCAPES.sub("", piece.decode(errors="replace"))
+            self._drawing.feed(piece)
         return self.screen
+
+    @property
+    def drawn(self) -> str:
+        """What a person sees, with what has scrolled away."""
+        self.look()
+        gone = ["".join(char.data for _, char in sorted(line.items())) for line in self._drawn.history.top]
+        return "\n".join(line.rstrip() for line in [*gone, *self._drawn.display]).rstrip()
+
+    def shows(self, text: str, *, within: float = 30) -> None:
+        """Wait until a person sees the text."""
+        try:
+            eventually(lambda: text in self.drawn, within=within)
+        except pytest.fail.Exception:
+            pytest.fail(f"{text!r} is not in:\n{self.drawn}")
 
     def wait(self, *, within: float = 20) -> int:
         """Wait until it ends and return its exit code."""

@@ -96,6 +96,8 @@ def _session_of_subagent(call: Call[NoInput, TextInput]) -> SessionKey:
 
 def _same_again(call: Call[NoInput, RepeatInput]) -> Order:
     found = run_details(call.context, run_of(call).id)
+    if found.problem is not None:
+        raise found.problem
     entries = [each for each in found.journal if isinstance(each, UserEntry) and each.provenance in (None, "steer")]
     texts = ["".join(block.text for block in entry.content) for entry in entries]
     if found.run.is_child:

@@ -98,6 +98,8 @@ class Session(Shape):
     worker: str | None
     lease_until: int | None
     waiting: int
+    waits_for: str | None
+    """Where the files of its agent are, if no worker takes turns there; null otherwise."""
     turns: int
     tokens: int
     created_at: int
@@ -181,6 +183,8 @@ class Run(Shape):
     attempt: int
     attempts: list[Owner]
     parked: list[Span]
+    waits_for: str | None
+    """Where the files of its agent are, if no worker takes turns there; null otherwise."""
     covers: list[str]
     model: str | None
     model_attempts: list[Json]
@@ -205,6 +209,7 @@ class RunAnswer(Run):
     delivery: Json | None
     children: list[str]
     session_life: str
+    journal_problem: Failure | None
     partial: str | None
     journal: list[Json]
 
@@ -305,6 +310,7 @@ class StatusAnswer(Done):
     workers: list[Json]
     lanes: list[Json]
     leases: list[Json]
+    places: list[Json]
     totals: dict[str, int]
     unsafe_settings: dict[str, str]
     ingress: Json

@@ -25,6 +25,13 @@ def open_backend(cli: Opened) -> Backend:
     Raises:
         BadInput: OPENCLAW_URL is not an address.
     """
+    backend = open_another(cli)
+    click.get_current_context().find_root().call_on_close(backend.close)
+    return backend
+
+
+def open_another(cli: Opened) -> Backend:
+    """A backend that another thread may use; it closes it."""
     url = remote_url()
     if url is None:
         from openclaw_workers.cli.backend.local import LocalBackend
@@ -32,6 +39,4 @@ def open_backend(cli: Opened) -> Backend:
         return LocalBackend(cli)
     from openclaw_workers.cli.backend.remote import RemoteBackend
 
-    backend = RemoteBackend(ApiAddress(url, os.environ.get(TOKEN_VARIABLE, "")))
-    click.get_current_context().find_root().call_on_close(backend.close)
-    return backend
+    return RemoteBackend(ApiAddress(url, os.environ.get(TOKEN_VARIABLE, "")))

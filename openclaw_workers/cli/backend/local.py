@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from openclaw_workers.cli.backend.local_agents import LocalAgents
-from openclaw_workers.cli.backend.local_config import LocalConfig
-from openclaw_workers.cli.backend.local_edge import LocalEdge
-from openclaw_workers.cli.backend.local_facts import LocalFacts
-from openclaw_workers.cli.backend.local_runs import LocalRuns
-from openclaw_workers.cli.backend.local_sessions import LocalSessions
-from openclaw_workers.cli.backend.local_talk import LocalTalk
-from openclaw_workers.cli.backend.local_workers import LocalWorkers
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from openclaw_workers.cli.backend.local_agents import LocalAgents
+    from openclaw_workers.cli.backend.local_config import LocalConfig
+    from openclaw_workers.cli.backend.local_edge import LocalEdge
+    from openclaw_workers.cli.backend.local_facts import LocalFacts
+    from openclaw_workers.cli.backend.local_runs import LocalRuns
+    from openclaw_workers.cli.backend.local_sessions import LocalSessions
+    from openclaw_workers.cli.backend.local_status import LocalStatus
+    from openclaw_workers.cli.backend.local_talk import LocalTalk
+    from openclaw_workers.cli.backend.local_workers import LocalWorkers
+    from openclaw_workers.cli.backend.opened import Opened
 
-class LocalBackend(LocalTalk, LocalSessions, LocalRuns, LocalFacts, LocalEdge, LocalAgents, LocalWorkers, LocalConfig):
-    """Implements `Backend` with the rights of the owner."""
+    class LocalBackend(
+        LocalStatus, LocalTalk, LocalSessions, LocalRuns, LocalFacts, LocalEdge, LocalAgents, LocalWorkers, LocalConfig
+    ):
+        """Implements `Backend` with the rights of the owner."""
+
+else:
+    PARTS = ("Status", "Talk", "Facts", "Runs", "Sessions", "Edge", "Agents", "Workers", "Config")
+    """In the order in which a method is looked for: those that load little, and that people use most, come first."""
+
+    class LocalBackend:
+        """Loads the part that has a method when it is first called."""
+
+        def __init__(self, cli: Opened) -> None:
+            self._cli = cli
+            self._parts: dict[str, Any] = {}
+
+        def __getattr__(self, method: str) -> Any:
+            for name in PARTS:
+                if name not in self._parts:
+                    module = import_module(f"openclaw_workers.cli.backend.local_{name.lower()}")
+                    self._parts[name] = getattr(module, f"Local{name}")(self._cli)
+                if hasattr(self._parts[name], method):
+                    return getattr(self._parts[name], method)
+            raise AttributeError(method)

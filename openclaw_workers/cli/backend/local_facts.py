@@ -17,7 +17,7 @@ from openclaw_workers.queries.question_answers import (
     questions_answer,
     revoked_answer,
 )
-from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
+from openclaw_workers.queries.status_answers import usage_answer, usage_totals
 from openclaw_workers.queries.worker_answers import mcp_answer, plugin_check, plugins_answer
 from openclaw_workers.views.outbox import entry_details_json, entry_json
 from openclaw_workers.views.pairing import admission_json, pairing_json
@@ -30,9 +30,6 @@ BY_TERMINAL = "the owner at the command line"
 
 
 class LocalFacts(LocalPart):
-    def status(self) -> Json:
-        return {"ok": True, **status_fields(self._cli, self._cli.trees.undelivered())}
-
     def damaged(self) -> Json:
         return {"ok": True, "damaged": self._cli.stores.reader.quarantined()}
 

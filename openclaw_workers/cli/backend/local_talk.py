@@ -12,6 +12,7 @@ from openclaw_workers.config.model_names import find_model
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
+from openclaw_workers.engine.intake.commands.registry import list_commands
 
 if TYPE_CHECKING:
     from openclaw_workers.client.blocking import BlockingReader
@@ -55,6 +56,11 @@ class LocalTalk(LocalPart):
 
     def row(self, session: SessionKey) -> Json:
         return dict(self._cli.stores.reader.row(session))
+
+    def commands(self, agent: str) -> Json:
+        skills = self._cli.stores.skill_commands.of_agent(agent)
+        triggers = self._cli.loaded.settings.session.reset_triggers
+        return {"ok": True, "commands": list_commands(triggers, Authority.OWNER, skills)}
 
     def stop_turn(self, session: SessionKey) -> None:
         self._cli.control.stop_turn(session)

@@ -59,3 +59,6 @@ class LocalPart:
 
     def __init__(self, cli: Opened) -> None:
         self._cli = cli
+
+    def close(self) -> None:
+        """The connections belong to the command line."""

@@ -77,6 +77,9 @@ class Backend(Protocol):
     @property
     def conversations(self) -> Follower: ...
 
+    def close(self) -> None:
+        """Close its own connections; those of the command line are shared."""
+
     def check(self) -> None:
         """Connect, so that what is missing shows before anything is sent."""
 
@@ -87,6 +90,9 @@ class Backend(Protocol):
 
     def row(self, session: SessionKey) -> Json:
         """The fields of a session's row; empty if there is none."""
+
+    def commands(self, agent: str) -> Json:
+        """The slash commands of an agent's sessions."""
 
     def stop_turn(self, session: SessionKey) -> None:
         """Stop the session's current run and cancel what waits."""

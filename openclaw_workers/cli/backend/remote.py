@@ -97,6 +97,9 @@ class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
             return {}
         return row
 
+    def commands(self, agent: str) -> Json:
+        return self._get("/commands")
+
     def stop_turn(self, session: SessionKey) -> None:
         run = self._get(path_of("sessions", session, "progress"))["runId"]
         if run is not None:

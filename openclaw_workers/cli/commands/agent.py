@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from openclaw_workers.cli.backend.protocol import OutgoingText, TurnOptions
-from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.conversation import (
     answer_stream_for,
     exit_code_of,
@@ -20,20 +20,15 @@ from openclaw_workers.cli.conversation import (
 )
 from openclaw_workers.cli.keyboard import check_stdin, read_stdin
 from openclaw_workers.cli.output import (
-    COUNT,
     Exit,
-    Seconds,
     echo_json,
-    json_option,
     leave,
-    not_empty,
     report,
 )
 from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
-from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.ids import MessageId, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, OpenClawError, StoreUnavailable
@@ -41,54 +36,7 @@ from openclaw_workers.views.answers import Answer, answer_json, rejection
 from openclaw_workers.views.errors import error_json
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  ocw agent "what is in my workspace?"
-  echo "what is in my workspace?" | ocw agent
-  git diff | ocw agent -m - --session review
-  ocw agent -m "what is on this picture?" --file photo.jpg
-  ocw agent -m "hello" --agent work --model offline/demo
-  ocw agent -m "a long job" --no-wait --json
-  ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly" --wait tree
-  ocw agent -m /status
-Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session rejected
-the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and its sub-agents continue.
-"""
-)
-@click.argument("words", metavar="[MESSAGE]", nargs=-1)
-@click.option("-m", "--message", help="The message, or a /command; - reads it from stdin, as does a pipe without -m.")
-@click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
-@click.option(
-    "--session", metavar="KEY", default="", callback=not_empty, help="The session, such as notes or agent:main:main."
-)
-@click.option("--thread", metavar="ID", default="", help="Send it in a thread, to the sub-agent bound to it.")
-@click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
-@click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
-@click.option("--context-tokens", type=COUNT, metavar="N", help="Largest context for this turn.")
-@click.option(
-    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Longest time for this turn."
-)
-@click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
-@click.option(
-    "--file",
-    "files",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A file or picture to attach; can be repeated.",
-)
-@click.option(
-    "--wait",
-    "wait_for",
-    type=click.Choice(["turn", "tree"]),
-    help="Wait for this turn, or also for its sub-agents and the replies to them; default: tree, with --json turn.",
-)
-@click.option("--no-wait", is_flag=True, help="Return as soon as the message is stored.")
-@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop waiting after this time; the run continues.")
-@click.option("--message-id", metavar="ID", help="Sending again under the same id does not duplicate the message.")
-@json_option
-@pass_cli
-def agent(
+def send_one(
     cli: CliContext,
     *,
     words: tuple[str, ...],
@@ -107,10 +55,7 @@ def agent(
     timeout: float | None,
     message_id: str | None,
 ) -> None:
-    """Send one message and print the answer as it arrives.
-
-    If the agent starts sub-agents, its replies to their results are printed as well.
-    """
+    """Send one message, and print the answer as it arrives or what has become of it."""
     if no_wait and wait_for:
         raise BadInput("--wait and --no-wait exclude each other", hint="leave one of them out")
     text = _text(words, message)
@@ -130,7 +75,7 @@ def agent(
             _print_accepted(cli, queued)
         case Queued() as queued:
             is_tree = wait_for == "tree" or (wait_for is None and not cli.json)
-            _finish(cli, _answer(cli, queued, timeout, is_tree=is_tree), is_text_shown=True)
+            _finish(cli, _answer(cli, queued, timeout, model, is_tree=is_tree), is_text_shown=True)
 
 
 def _text(words: tuple[str, ...], message: str | None) -> str:
@@ -149,7 +94,7 @@ def _text(words: tuple[str, ...], message: str | None) -> str:
     return read_stdin() if given is None or given == "-" else given
 
 
-def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:
+def _answer(cli: CliContext, queued: Queued, timeout: float | None, model: str | None, *, is_tree: bool) -> Answer:
     deadline = Deadline(timeout)
     conversation = Conversation(
         queued.session_key,
@@ -158,9 +103,9 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: 
         after=queued.event_id,
         deadline=deadline,
     )
-    screen = AnswerStream(is_quiet=cli.json)
+    screen = AnswerStream(is_quiet=True)
     try:
-        screen = answer_stream_for(cli, queued.session_key)
+        screen = answer_stream_for(cli, queued.session_key, model)
         answer = show(cli, conversation, screen)
     except WaitOver as error:
         screen.finish(None)

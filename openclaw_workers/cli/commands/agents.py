@@ -1,9 +1,10 @@
-"""`ocw agents`: the configured agents and their system prompts."""
+"""`ocw agents`: the configured agents, their system prompts, and where their files are."""
 
 from __future__ import annotations
 
 import click
 
+from openclaw_workers.cli.commands.agents_move import move_files
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
@@ -16,10 +17,14 @@ Examples:
   ocw agents list
   ocw agents prompt main
   ocw agents prompt main --sizes
+  ocw agents move main --to host-b
 """
 )
 def agents() -> None:
-    """List agents and show their system prompts."""
+    """List agents, show their system prompts, move their files to another host."""
+
+
+agents.add_command(move_files)
 
 
 @agents.command("list", epilog="Example: ocw agents list --json | jq '.agents[].model'")

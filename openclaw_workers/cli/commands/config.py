@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from openclaw_workers.cli.commands.config_values import get, set_value
 from openclaw_workers.cli.commands.config_versions import apply, history, rollback
 from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.output import Exit, report
@@ -41,16 +42,17 @@ Examples:
   ocw config check                        check openclaw.yaml
   ocw --config other.yaml config show     every value, and where it came from
   ocw config show session                 only the values below `session`
+  ocw config set budgets.day.cost 5       change one setting of the file
   ocw config example > openclaw.yaml      start from all defaults
   ocw config apply                        publish openclaw.yaml for the whole fleet
   ocw config rollback                     back to the version before
 """,
 )
 def config() -> None:
-    """Check, show and publish the configuration, and go back to an earlier one."""
+    """Check, show, change and publish the configuration, and go back to an earlier one."""
 
 
-for _command in (apply, history, rollback):
+for _command in (apply, get, history, rollback, set_value):
     config.add_command(_command)
 
 

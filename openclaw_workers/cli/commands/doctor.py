@@ -24,6 +24,7 @@ from openclaw_workers.views.findings import (
     is_well,
     key_findings,
     machine_findings,
+    place_findings,
     redis_findings,
     worker_findings,
 )
@@ -69,6 +70,7 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     models = backend.models()
     yield from redis_findings(status)
     yield from worker_findings(status)
+    yield from place_findings(status)
     yield from key_findings(backend.keys(), models)
     yield from damage_findings(backend.damaged())
     machine = backend.machine()

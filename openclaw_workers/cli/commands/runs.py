@@ -10,10 +10,9 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import exit_code_of, report_error, show
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave, report_left_out
 from openclaw_workers.cli.render.answer_stream import AnswerStream
-from openclaw_workers.cli.render.runs import is_final, run_lines, run_table
+from openclaw_workers.cli.render.runs import is_final, journal_lines, run_lines, run_table
 from openclaw_workers.cli.render.subagents import tree_details
 from openclaw_workers.cli.render.text import field_list, printable
-from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import tree_summary, tree_text
 from openclaw_workers.cli.watch import wait_until_settled, watch_runs, watch_trees
 from openclaw_workers.client.follow_message import Conversation
@@ -79,12 +78,14 @@ def _print_journal(run: dict[str, Any]) -> None:
     gone = {"anew": "its session was reset since", "deleted": "its session was deleted"}.get(fate, "")
     if run["journal"]:
         click.echo(f"\njournal ({gone}; this is from its archive)" if run["archived"] else "\njournal")
-        for entry in run["journal"]:
-            click.echo("\n".join(f"  {line}" for line in entry_lines(entry_of(entry))))
+        for line in journal_lines(run):
+            click.echo(line)
     elif run["text"]:
         click.echo(f"\nanswer{f' ({gone})' if gone else ''}\n{printable(run['text'])}")
-    elif gone:
-        click.echo(f"\nno journal: {gone}, and its archive is not on this machine")
+    elif gone and not run["journalProblem"]:
+        click.echo(f"\nno journal: {gone}, and no host has its archive")
+    if problem := run["journalProblem"]:
+        click.echo(f"\nno journal: {'; '.join(filter(None, [problem['message'], problem['hint']]))}")
 
 
 @runs.command(

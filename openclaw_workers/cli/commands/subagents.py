@@ -14,7 +14,7 @@ from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
 from openclaw_workers.cli.render.runs import is_final
 from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
-from openclaw_workers.cli.render.text import field_list
+from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.watch import wait_until_settled
 from openclaw_workers.client.follow_message import Conversation
@@ -158,7 +158,7 @@ def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> 
         echo_json(answer_json(answer))
     else:
         if answer.text and not is_text_shown:
-            click.echo(answer.text)
+            click.echo(printable(answer.text))
         report_error(answer)
     leave(exit_code_of(answer))
 

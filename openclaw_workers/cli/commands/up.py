@@ -16,6 +16,7 @@ from openclaw_workers.cli.commands.worker import pass_on_without, without_secret
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.local import banner
+from openclaw_workers.cli.local.answering_model import answering_model
 from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console, wants_colour
@@ -202,7 +203,8 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
-    is_offline, unsafe = _is_offline(loaded), _unsafe_settings(runtime.redis_url)
+    answering, unsafe = answering_model(loaded), _unsafe_settings(runtime.redis_url)
+    is_offline = default_model(loaded.settings, os.environ).startswith("offline/")
     login_url = _login_url(loaded, runtime)
     bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
     if cli.json:
@@ -210,6 +212,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
             banner.as_json(
                 runtime,
                 loaded.state_dir,
+                answering=answering,
                 is_offline=is_offline,
                 unsafe=unsafe,
                 login_url=login_url,
@@ -221,6 +224,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
         banner.as_text(
             runtime,
             loaded.state_dir,
+            answering=answering,
             is_offline=is_offline,
             unsafe=unsafe,
             show_password=sys.stdout.isatty(),
@@ -281,7 +285,3 @@ def _unsafe_settings(redis_url: str) -> dict[str, str]:
         return {}
     finally:
         client.close()
-
-
-def _is_offline(loaded: Loaded) -> bool:
-    return default_model(loaded.settings, os.environ).startswith("offline/")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.cli.local import flower
+from openclaw_workers.cli.local.answering_model import AnsweringModel
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint
 from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import Runtime
@@ -20,6 +21,7 @@ def as_text(
     runtime: Runtime,
     state_dir: Path,
     *,
+    answering: AnsweringModel,
     is_offline: bool,
     unsafe: Mapping[str, str],
     show_password: bool,
@@ -28,7 +30,14 @@ def as_text(
     next_command: str,
     to_stop: str | None,
 ) -> str:
-    rows = [("Redis", mask_secrets(runtime.redis_url)), ("State", str(state_dir)), ("Logs", f"{state_dir}/logs")]
+    key = f"  (key: {answering.key})" if answering.key else ""
+    rows = [
+        ("Model", f"{answering.model}{key}"),
+        ("Config", answering.configuration),
+        ("Redis", mask_secrets(runtime.redis_url)),
+        ("State", str(state_dir)),
+        ("Logs", f"{state_dir}/logs"),
+    ]
     if runtime.flower_url:
         kept = state_dir / "flower.json"
         password = _flower_password(kept) if show_password else f"in {kept}"
@@ -54,6 +63,7 @@ def as_json(
     runtime: Runtime,
     state_dir: Path,
     *,
+    answering: AnsweringModel,
     is_offline: bool,
     unsafe: Mapping[str, str],
     login_url: str | None,
@@ -70,6 +80,9 @@ def as_json(
         "bots": dict(bots),
         "pids": runtime.pids,
         "startedAt": runtime.started_at,
+        "model": answering.model,
+        "keySource": answering.key or None,
+        "configuration": answering.configuration,
         "offline": is_offline,
         "unsafeSettings": dict(unsafe),
     }

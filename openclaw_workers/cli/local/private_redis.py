@@ -12,6 +12,7 @@ import redis
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.cli.local.redis_binary import RedisBinary
 from openclaw_workers.cli.local.redis_trouble import refuse_to_start_empty
+from openclaw_workers.cli.local.redis_writer import record_writer
 from openclaw_workers.cli.local.saved_endpoint import LOOPBACK, SavedEndpoint
 from openclaw_workers.state_dir import not_ours, write_private
 
@@ -70,6 +71,7 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: SavedEndpoint, en
     lines = [HEADER, *(f"{name} {value}" for name, value in {**SETTINGS, **own}.items())]
     # In a file, not on the command line: the password must not show in `ps`.
     write_private(path, "\n".join(lines) + "\n")
+    record_writer(folder, binary)
     return ChildSpec(
         name=NAME,
         argv=(str(binary.path), str(path)),

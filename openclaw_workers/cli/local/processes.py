@@ -10,7 +10,8 @@ from pathlib import Path
 from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console
-from openclaw_workers.cli.local.redis_binary import find_redis_server
+from openclaw_workers.cli.local.redis_binary import find_redis_servers
+from openclaw_workers.cli.local.redis_writer import choose_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
 from openclaw_workers.clock import now_ms
@@ -123,7 +124,7 @@ class LocalProcesses:
         if self._plan.redis_url is not None:
             require_answer(self._plan.redis_url)
             return self._plan.redis_url
-        binary = find_redis_server()
+        binary = choose_server(self._plan.state_dir / "redis", find_redis_servers())
         path = self._plan.state_dir / "redis.json"
         endpoint = SavedEndpoint.load(path, default_port=private_redis.DEFAULT_PORT, user="default")
         env = {name: self._env[name] for name in _REDIS_ENV if name in self._env}

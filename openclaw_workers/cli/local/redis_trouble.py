@@ -22,7 +22,7 @@ _DAMAGED_SNAPSHOT = re.compile(
 )
 _DAMAGED_SET = re.compile(r"aof manifest|unable to obtain the aof file", re.I)
 #: Redis trusts what it has written, and some damage makes it crash instead of complaining.
-_CRASHED = re.compile(r"redis bug report", re.I)
+_CRASHED = re.compile(r"(redis|valkey) bug report", re.I)
 _DATA_FILE = re.compile(r"\bappendonly\.aof[\w.]*\b")
 
 
@@ -108,8 +108,9 @@ def _repair(folder: Path, binary: RedisBinary, name: str | None) -> str:
 def _repair_command(folder: Path, binary: RedisBinary) -> str:
     manifests = sorted(folder.glob("appendonlydir/*.manifest"))
     damaged = shlex.quote(str(manifests[0] if manifests else folder / "appendonly.aof"))
-    tool = binary.path.with_name("redis-check-aof")
+    name = f"{binary.product.lower()}-check-aof"
+    tool = binary.path.with_name(name)
     if os.access(tool, os.X_OK):
         return f"{shlex.quote(str(tool))} --fix {damaged}"
     # The server binary is also the repair tool if it is started under that name.
-    return shlex.join(["bash", "-c", f"exec -a redis-check-aof {shlex.quote(str(binary.path))} --fix {damaged}"])
+    return shlex.join(["bash", "-c", f"exec -a {name} {shlex.quote(str(binary.path))} --fix {damaged}"])

@@ -33,7 +33,8 @@ class Supervisor:
     """Runs in one thread; `_poll` handles output, deaths, restarts and signals.
 
     It is a context manager for the main thread, because it handles SIGINT, SIGTERM, SIGHUP and SIGCHLD. The first stop
-    signal stops the children in order, the second one kills them. `on_change` is called when a pid has changed,
+    signal stops the children in order, the second one kills them; a closed terminal counts once, because both the
+    kernel and the shell may report it. `on_change` is called when a pid has changed,
     `on_poll` once a second or more often while everything runs.
     """
 
@@ -160,7 +161,9 @@ class Supervisor:
             self._poll(_PROBE_EVERY_SECONDS)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number != signal.SIGCHLD:
+        if number == signal.SIGHUP:
+            self._stop_requests = max(1, self._stop_requests)
+        elif number != signal.SIGCHLD:
             self._stop_requests += 1
 
     def _poll(self, nap_seconds: float) -> None:

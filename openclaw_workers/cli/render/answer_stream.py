@@ -1,45 +1,72 @@
-"""A turn on the terminal: its text on stdout as it arrives, everything else dimmed on stderr."""
+"""A turn as it arrives: its text, and a line for everything else."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
-
-import click
+from typing import TYPE_CHECKING, Protocol
 
 from openclaw_workers.cli.render.activity import Activity
-from openclaw_workers.cli.render.text import has_colour, printable, span
+from openclaw_workers.cli.render.standard_output import StandardOutput
+from openclaw_workers.cli.render.text import printable, span
+from openclaw_workers.client.follow_message import waits_for_place
 from openclaw_workers.domain.usage_line import usage_line
 
 if TYPE_CHECKING:
+    from openclaw_workers.cli.render.turn_status import TurnStatus
     from openclaw_workers.domain.runs import Run
     from openclaw_workers.store.reader import Event
 
 SPAWN = "sessions_spawn"
 
 
+class Output(Protocol):
+    """Where a turn is shown."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Text that was written cannot be withdrawn, but a person sees where it begins again."""
+
+    def write(self, text: str) -> None:
+        """A piece of the answer."""
+
+    def end_text(self) -> None:
+        """The answer is complete, or begins again."""
+
+    def line(self, text: str) -> None:
+        """Something beside the answer."""
+
+    def close(self) -> None: ...
+
+
 class AnswerStream:
-    """Shows one turn. Stdout ends with the committed answer, even if a worker died half-way.
+    """Shows one turn. What is written ends with the committed answer, even if a worker died half-way.
 
     After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn, so there the
     next attempt is printed only from where it goes beyond the printed text, or on a new line if it differs.
     """
 
-    def __init__(self, *, is_quiet: bool = False, verbose: str = "on", usage: str = "off") -> None:
+    def __init__(
+        self,
+        *,
+        is_quiet: bool = False,
+        verbose: str = "on",
+        usage: str = "off",
+        output: Output | None = None,
+        status: TurnStatus | None = None,
+    ) -> None:
         """`verbose` and `usage` are the levels of the session's `/verbose` and `/usage`."""
+        self._output = output or StandardOutput()
+        self._status = status
         self._is_quiet = is_quiet
         """With `--json`, only the result is printed."""
         self._verbose = verbose
         self._usage = usage
         self._thought = ""
         """The unfinished line of reasoning."""
-        self._on_terminal = sys.stdout.isatty()
         self._printed = ""
-        """The part of the current answer that is on stdout."""
+        """The part of the current answer that was written."""
         self._streamed = ""
         """The current answer, as far as this attempt has streamed it."""
         self._is_whole = True
-        self._in_line = False
         self._worker = ""
         self._left = ""
         self._tools: dict[str, int] = {}
@@ -48,6 +75,11 @@ class AnswerStream:
         self._activity = Activity()
 
     def show(self, event: Event) -> None:
+        if self._status is not None:
+            self._status.show(event)
+        self._show(event)
+
+    def _show(self, event: Event) -> None:
         data = event.data
         if event.type != "thinking.delta":
             self._end_thought()
@@ -58,6 +90,8 @@ class AnswerStream:
                 self._started(str(data.get("worker", "")))
             case "run.lost" | "run.released":
                 self._left = "worker lost" if event.type == "run.lost" else "worker leaving"
+            case "run.waiting" | "model.waiting":
+                self.note(_why_waiting(event))
             case "run.steered":
                 self.note("a message joined this turn")
             case "text.delta":
@@ -67,8 +101,6 @@ class AnswerStream:
                 self.note(
                     f"the model call failed ({data.get('what') or data.get('reason')}), trying again", is_activity=True
                 )
-            case "model.waiting":
-                self.note(f"waiting: {data.get('why')}")
             case "run.parked":
                 self._end_answer()
                 self._worker = ""  # the next worker does not replace a lost one
@@ -98,31 +130,40 @@ class AnswerStream:
             for line in () if shown_before else str(data.get("result", "")).splitlines():
                 self.note(f"  {line}", is_activity=True)
 
+    def wait_for(self, what: str) -> None:
+        """Nothing has happened yet."""
+        if self._status is not None:
+            self._status.wait_for(what)
+
+    def close(self) -> None:
+        """Stop saying what is waited for; what comes later is still shown."""
+        self._output.close()
+
     def mark_gap(self) -> None:
         """Events were missed: stop streaming, because a pause is better than text with a hole."""
         self._is_whole = False
 
     def note(self, text: str, *, is_activity: bool = False) -> None:
-        """Print a line on stderr; activity is left out with `--json`."""
+        """Show a line beside the answer; activity is left out with `--json`."""
         if is_activity and self._is_quiet:
             return
-        if self._on_terminal and sys.stderr.isatty():
-            self._break_line()
-        text = f"[{printable(text)}]" if not is_activity else f"· {printable(text)}"
-        click.echo(click.style(text, dim=True) if has_colour(sys.stderr) else text, err=True)
+        self._output.line(f"· {printable(text)}" if is_activity else f"[{printable(text)}]")
 
     def finish(self, text: str | None) -> None:
-        """Complete stdout to the committed answer."""
+        """Complete the text to the committed answer."""
         self._is_whole = True
+        if self._status is not None:
+            self._status.end()
         self._end_thought()
         if text:
             if not text.startswith(self._printed):
-                self._break_line()
+                self._output.end_text()
                 self._printed = ""
             self._stream(text)
-        self._break_line()
+        self._output.end_text()
         for line in self._activity.flush():
             self.note(line, is_activity=True)
+        self.close()
 
     def show_cost(self, run: Run) -> None:
         """After the answer: whether it was cut, whether a fallback model gave it, and its usage if that is on."""
@@ -153,13 +194,13 @@ class AnswerStream:
     def _restart_answer(self) -> None:
         self._streamed = ""
         self._is_whole = True
-        if self._on_terminal:
-            self._break_line()
+        if self._output.is_terminal:
+            self._output.end_text()
             self._printed = ""
 
     def _end_answer(self) -> None:
         """The model has finished this answer and runs tools; another answer follows."""
-        self._break_line()
+        self._output.end_text()
         self._printed = self._streamed = ""
         self._is_whole = True
 
@@ -168,16 +209,14 @@ class AnswerStream:
         if self._is_quiet or not self._is_whole or self._printed.startswith(text):
             return
         if not text.startswith(self._printed):
-            self._break_line()
+            self._output.end_text()
             self._printed = ""
-        self._write(text[len(self._printed) :])
+        self._output.write(text[len(self._printed) :])
         self._printed = text
 
-    def _write(self, text: str) -> None:
-        click.echo(printable(text) if self._on_terminal else text, nl=False)
-        self._in_line = not text.endswith("\n")
 
-    def _break_line(self) -> None:
-        if self._in_line:
-            click.echo()
-        self._in_line = False
+def _why_waiting(event: Event) -> str:
+    data = event.data
+    if event.type == "run.waiting":
+        return waits_for_place(str(data.get("agent")), str(data.get("place")))
+    return f"waiting: {data.get('why')}"

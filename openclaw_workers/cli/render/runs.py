@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openclaw_workers.cli.render.text import age, dollars, short_ids, short_key, span, table
+from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import RunState
 
@@ -98,3 +99,17 @@ def _failed_call(attempt: Fields) -> str:
 def _owner(attempt: Fields) -> str:
     host, pid = [*attempt["worker"].rsplit("/", 2), ""][:2]
     return f"{host} pid {pid}, {attempt['how']} {age(attempt['at'])}"
+
+
+def journal_lines(run: Fields) -> list[str]:
+    """The steps of a run: when each came, since the run began, how long it took, and what it was."""
+    began = run["startedAt"] or run["queuedAt"]
+    lines: list[str] = []
+    before = began
+    for fields in run["journal"]:
+        at = max(before, fields.get("timestamp") or before)
+        times = f"+{span(at - began)}".rjust(8) + span(at - before).rjust(7)
+        first, *others = entry_lines(entry_of(fields)) or [""]
+        lines += [f"{times}  {first}", *(f"{' ' * len(times)}  {line}" for line in others)]
+        before = at
+    return lines

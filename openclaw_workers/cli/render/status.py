@@ -22,6 +22,7 @@ def status_text(status: Mapping[str, Any]) -> str:
         lines.append(f"{totals['quarantined']} damaged record(s) quarantined; `ocw status --damaged` lists them")
     if totals["pendingAnnounces"] or totals["blockedAnnounces"]:
         lines += _announces(totals, status["blockedResults"])
+    lines += _places(status["places"])
     for each in status["waitingArchives"]:
         waits = f"{each['archives']} archive(s) wait for a worker at {each['place']}, which has their first part"
         lines.append(printable(waits))
@@ -71,6 +72,25 @@ def _configuration(status: Mapping[str, Any]) -> list[str]:
             lines.append(f"{name} uses these only after a restart: {', '.join(worker['restartPending'])}")
     missing = {(worker["host"], *worker["missing"]) for worker in alive if worker["missing"]}
     lines += [f"{host} lacks {', '.join(names)}" for host, *names in sorted(missing)]
+    return lines
+
+
+def _places(places: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Agents whose files not every host sees."""
+    lines = []
+    for each in places:
+        agent, where = each["agentId"], printable(each["where"] or "an unknown host")
+        waiting = f"; {each['waiting']} session(s) wait" if each["waiting"] else ""
+        if each["moving"]:
+            lines.append(f"the files of agent {agent} are being moved{waiting}; `ocw agents move {agent}` shows it")
+        elif not each["served"]:
+            lines.append(
+                f"no worker takes turns at {where}, where the files of agent {agent} are{waiting}; start `ocw up` "
+                f"there, or move them with `ocw agents move {agent} --to HOST`"
+            )
+        if each["hostsWithout"]:
+            hosts = ", ".join(each["hostsWithout"])
+            lines.append(f"{hosts} cannot serve agent {agent}: its files are at {where}")
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 import click
 
+from openclaw_workers.cli.render.escapes import strip_escapes
 from openclaw_workers.clock import now_ms
 
 CUT_COLUMNS = 8
@@ -26,12 +27,9 @@ def styled(text: str, stream: TextIO, **style: Any) -> str:
     return click.style(text, **style) if has_colour(stream) else text
 
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
 def printable(text: str) -> str:
     """The text without escape codes: models and tools must not steer the terminal."""
-    return _CONTROL.sub("", text)
+    return strip_escapes(text)
 
 
 def table(

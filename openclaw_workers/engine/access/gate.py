@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-import structlog
-
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.inbound import Inbound
@@ -28,12 +26,13 @@ from openclaw_workers.engine.intake.commands.parse import is_for_another_bot, pa
 from openclaw_workers.engine.routing.addressing import Origin, SessionRules, agent_for, session_for, session_rules
 from openclaw_workers.engine.routing.row_fields import inbound_fields
 from openclaw_workers.engine.routing.thread_bindings import session_in_thread
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.group_context import NO_CONTEXT, GroupContext, PendingContext
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 PATTERN_CHARS = 4_000
 """How much of a message is searched for mention patterns."""

@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-import structlog
-
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.config.settings import Settings
@@ -21,11 +19,12 @@ from openclaw_workers.domain.session_key import Kind, classify, is_subagent
 from openclaw_workers.engine.archives.transcript_files import append_entries, header_line, sessions_dir, transcript_name
 from openclaw_workers.engine.tree.child_files import discard, files_dir
 from openclaw_workers.errors import NotFound
+from openclaw_workers.logger import get_logger
 from openclaw_workers.state_dir import state_dir_id, state_dir_shown
 from openclaw_workers.store.archives import Archive, Archives, Place
 from openclaw_workers.store.memory_notes import MemoryNote, MemoryNotes
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SAVED_TO_MEMORY = (Kind.MAIN, Kind.DM, Kind.GLOBAL, Kind.OTHER)
 """Conversations with one person. Groups, sub-agents and scheduled turns are not saved."""

@@ -14,6 +14,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.outgoing import NO_DELIVERY, ChatMessage, Delivery, OutgoingKind, SendDecision
 from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.transcript import NoticeEntry, dump_entry
 from openclaw_workers.engine.delivery import notice_texts as texts
@@ -63,9 +64,14 @@ class ChatDelivery:
     def _build_dropped(self, session: SessionKey, cap: int) -> Delivery:
         if not self._channels:
             return NO_DELIVERY
-        notices = {"dropped": texts.DROPPED, "busy": texts.BUSY, "full": texts.FULL}
-        messages = tuple(_notice(key, text.format(cap=cap)) for key, text in notices.items())
+        notices = {"dropped": texts.DROPPED, "busy": texts.BUSY, "full": texts.FULL, "place": texts.WAITS_FOR_PLACE}
+        agent = agent_of(session)
+        messages = tuple(_notice(key, text.format(cap=cap, agent=agent)) for key, text in notices.items())
         return Delivery(self._policies(session), messages)
+
+    def of_waiting(self, session: SessionKey) -> Delivery:
+        """The script puts in where the files are."""
+        return self._notice(session, "place", texts.WAITS_FOR_PLACE.format(agent=agent_of(session)))
 
     def of_stop(self, session: SessionKey, *, by_channel: str) -> Delivery:
         """`by_channel`: where the stop was ordered; its answer tells that chat."""

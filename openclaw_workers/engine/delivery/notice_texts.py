@@ -19,6 +19,11 @@ FULL = (
     "⏳ Your message was not taken: the queue is full ({cap} messages wait). "
     "Send it again later; `/queue` shows and sets the limit, `/stop` ends the turn."
 )
+WAITS_FOR_PLACE = (
+    "⏳ Your message waits: the files of the agent {agent} are at @PLACE@, and no worker takes turns there now. "
+    "It is answered when that host is back. Next step for the owner: start `ocw up` there, or move the files with "
+    "`ocw agents move {agent} --to HOST`."
+)
 FAILED = "❌ The turn failed: {error}\nNext step: {step}"
 TIMED_OUT = (
     "⌛ The turn took too long and was ended: {error}\nNext step: send the rest of the request again, or split it."

@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-import structlog
-
 from openclaw_workers.domain.maintenance import Action, Decision, Finding, Reason
 from openclaw_workers.domain.session_key import agent_of, classify
 from openclaw_workers.engine.archives.writer import SAVED_TO_MEMORY
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.maintenance.decide import Rules
 from openclaw_workers.errors import BadInput, CorruptRecord
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.keys import MAINTENANCE
 from openclaw_workers.store.session_index import SessionFacts, SessionIndex, Walk
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 PAGE = 100
 MOST_ACTIONS = 20

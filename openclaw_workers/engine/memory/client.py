@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from openclaw_workers.errors import NotFound, TransientError
+from openclaw_workers.engine.place_client import PlaceClient, PlaceFailed, PlaceSilent
+from openclaw_workers.errors import TransientError
 from openclaw_workers.memory.scopes import Visibility
 from openclaw_workers.store.memory import MemoryRequests
 
@@ -41,8 +41,9 @@ class MemoryAccess(Protocol):
 class MemoryClient:
     """Asks the owner of the index of one place."""
 
-    def __init__(self, requests: MemoryRequests, place: Callable[[], str]) -> None:
+    def __init__(self, requests: MemoryRequests, client: PlaceClient, place: Callable[[], str]) -> None:
         self._requests = requests
+        self._client = client
         self._place = place
 
     def search(self, query: str, visible: Visibility, asked: dict[str, Any]) -> dict[str, Any]:
@@ -81,26 +82,14 @@ class MemoryClient:
         seconds: float,
         progress: Callable[[int, int], None] = lambda done, all_of: None,
     ) -> dict[str, Any]:
-        """Ask, and ask again if the owner changes meanwhile: the old one may have taken the question with it."""
-        place, until = self._place(), time.monotonic() + seconds
-        request, owner = self._requests.ask(place, operation, arguments)
-        while time.monotonic() < until:
-            answer = self._requests.next_answer(request)
-            if answer is None:
-                now = self._requests.owner(place)
-                if now and now != owner:
-                    request, owner = self._requests.ask(place, operation, arguments)
-            elif "progress" in answer:
-                progress(*answer["progress"])
-            elif "missing" in answer:
-                raise NotFound(str(answer["missing"]))
-            elif "error" in answer:
-                raise MemoryUnavailable(str(answer["error"]))
-            else:
-                return dict(answer["answer"])
-        raise MemoryUnavailable(self._silence(place, seconds), hint="`ocw memory doctor` looks for the cause")
-
-    def _silence(self, place: str, seconds: float) -> str:
-        if self._requests.owner(place):
-            return f"the service worker that owns the memory index did not answer within {seconds:.0f} s"
-        return "no service worker owns the memory index; start one with `ocw up` or `ocw worker --lane service`"
+        try:
+            return self._client.ask(self._place(), operation, arguments, seconds=seconds, progress=progress)
+        except PlaceFailed as error:
+            raise MemoryUnavailable(error.message) from error
+        except PlaceSilent as error:
+            silent = f"the service worker that owns the memory index did not answer within {seconds:.0f} s"
+            if not error.has_owner:
+                silent = (
+                    "no service worker owns the memory index; start one with `ocw up` or `ocw worker --lane service`"
+                )
+            raise MemoryUnavailable(silent, hint="`ocw memory doctor` looks for the cause") from error

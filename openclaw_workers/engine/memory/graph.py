@@ -11,7 +11,7 @@ from threading import Lock
 
 from openclaw_workers.config.resolve import agent_ids
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.ids import WorkerId, new_token
+from openclaw_workers.domain.ids import new_token
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.memory.client import MemoryAccess, MemoryClient
 from openclaw_workers.engine.memory.direct import DirectMemory
@@ -20,6 +20,7 @@ from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.service import MemoryService
 from openclaw_workers.engine.memory.transcripts import Transcripts
 from openclaw_workers.engine.memory.watch import ChangeWatch
+from openclaw_workers.engine.place_client import PlaceClient
 from openclaw_workers.memory.backend import Backend
 from openclaw_workers.memory.embedders.base import VectorCache
 from openclaw_workers.memory.qdrant_edge import EdgeBackend
@@ -38,8 +39,8 @@ class MemoryGraph:
     agents: AgentConfigs
     reader: Reader
     requests: MemoryRequests
+    places: PlaceClient
     place: Callable[[], str]
-    worker: WorkerId
     cache: Callable[[int], VectorCache]
     embedding_call: EmbeddingCall
     making: Lock
@@ -47,7 +48,7 @@ class MemoryGraph:
 
     @cached_property
     def client(self) -> MemoryClient:
-        return MemoryClient(self.requests, self.place)
+        return MemoryClient(self.requests, self.places, self.place)
 
     @cached_property
     def access(self) -> MemoryAccess:
@@ -58,9 +59,7 @@ class MemoryGraph:
     def owner(self) -> MemoryOwner:
         ids = agent_ids(self.settings)
         watch = ChangeWatch(self.agents, ids, self.state_dir)
-        return MemoryOwner(
-            self.requests, self.new_service, watch, place=self.place, token=f"{self.worker}/{new_token()}"
-        )
+        return MemoryOwner(self.requests, self.new_service, watch)
 
     def _direct(self) -> MemoryService:
         with self.making:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import structlog
-
 from openclaw_workers.clock import iso
 from openclaw_workers.config.session import SendPolicySettings
 from openclaw_workers.domain.ids import SessionKey
@@ -18,9 +16,10 @@ from openclaw_workers.domain.webhook_url import is_allowed
 from openclaw_workers.engine.delivery.send_policy import send_decision
 from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
 from openclaw_workers.errors import OpenClawError
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.outbox import Outbox
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class JobDelivery:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
-
-import structlog
 
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.base import format_duration
 from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.domain.job import PROVENANCE, Job, firing_id
+from openclaw_workers.domain.job import HEARTBEAT, PROVENANCE, Job, firing_id
 from openclaw_workers.domain.messages import Authority, InboundMessage
 from openclaw_workers.domain.schedule import At, Plan, plan
 from openclaw_workers.engine.delivery.notice_texts import JOB_MISSED, JOB_STOPPED
@@ -20,16 +19,18 @@ from openclaw_workers.engine.schedules.delivery import JobDelivery
 from openclaw_workers.engine.schedules.makers import Makers
 from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
 from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import JobFiring
 from openclaw_workers.store.keys import JOB
 from openclaw_workers.store.schedules import Schedules, StoredJob
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 FIRED_AT_ONCE = 100
 OFF_MS = 60_000
 QUEUED_MS = 2_000
+ELSEWHERE_MS = 1_000
 BUSY = "requests-in-flight"
 BUSY_MS = 15_000
 """When a heartbeat is tried again that found its session busy."""
@@ -139,7 +140,9 @@ class DueJobs:
         makers: Makers,
         delivery: JobDelivery,
         is_enabled: bool,
+        is_elsewhere: Callable[[str], bool],
     ) -> None:
+        """`is_elsewhere` says of an agent that this host does not see its files."""
         self._store = store
         self._due = due
         self._firing = firing
@@ -147,11 +150,15 @@ class DueJobs:
         self._makers = makers
         self._delivery = delivery
         self._is_enabled = is_enabled
+        self._is_elsewhere = is_elsewhere
 
     def handle(self, job_id: str) -> None:
         item = f"{JOB}{job_id}"
         if not self._is_enabled:
             self._due.later(item, OFF_MS)
+            return
+        if job_id.startswith(HEARTBEAT) and self._is_elsewhere(job_id.removeprefix(HEARTBEAT)):
+            self._due.later(item, ELSEWHERE_MS)  # a worker that sees HEARTBEAT.md decides
             return
         for number in range(FIRED_AT_ONCE):
             stored, now = self._store.look(job_id)

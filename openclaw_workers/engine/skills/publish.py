@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from itertools import filterfalse
 
 import structlog
 
@@ -23,8 +25,16 @@ class SkillPublisher:
     """Every worker publishes what it sees when that changes; of two hosts that differ, the later one is believed."""
 
     def __init__(
-        self, *, store: SkillCommands, catalog: SkillCatalog, agents: AgentConfigs, settings: Settings
+        self,
+        *,
+        store: SkillCommands,
+        catalog: SkillCatalog,
+        agents: AgentConfigs,
+        settings: Settings,
+        is_elsewhere: Callable[[str], bool],
     ) -> None:
+        """`is_elsewhere` says of an agent that this host does not see its files."""
+        self._is_elsewhere = is_elsewhere
         self._store = store
         self._catalog = catalog
         self._agents = agents
@@ -45,7 +55,7 @@ class SkillPublisher:
 
     def publish(self) -> None:
         found = []
-        for agent_id in agent_ids(self._settings):
+        for agent_id in filterfalse(self._is_elsewhere, agent_ids(self._settings)):
             agent = self._agents.resolve(agent_id)
             skills = self._catalog.for_agent(agent, self._agents.workspace(agent_id))
             found.append((agent, skills))

@@ -10,7 +10,7 @@ import structlog
 
 from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.pace import LEAST_SECONDS, SweepPace
-from openclaw_workers.errors import BadInput, CorruptRecord, StoreFull, StoreUnavailable
+from openclaw_workers.errors import BadInput, CorruptRecord, NewerRecord, StoreFull, StoreUnavailable
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.workers import Workers
@@ -111,6 +111,8 @@ class Sweeper(threading.Thread):
             # The item stays due. The quarantine shows a person why, and the other items are handled meanwhile.
             log.error("sweep.unreadable", item=item, error=error.message)
             self._reader.quarantine(item, error.message, "")
+        except NewerRecord as error:
+            log.warning("sweep.newer", item=item, error=error.message, hint=error.hint)
         except StoreFull as error:
             log.debug("sweep.postponed", item=item, error=error.message)  # only items that add work are refused
         except StoreUnavailable:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 
 from openclaw_workers.domain.ids import SessionKey, WorkerId
-from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.domain.runs import Lane, lane_of, queue_of
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.wake import Waker, named, wake_all
 from openclaw_workers.errors import LeaseLost
@@ -28,14 +30,19 @@ class DueTurns:
         worker: WorkerId,
         caps: Mapping[Lane, int],
         max_attempts: int,
+        is_placed: Callable[[str], bool],
+        chats: ChatDelivery,
     ) -> None:
+        """`is_placed` says of an agent whether its turns run only where its files are."""
         self._leases = leases
         self._waker = waker
         self._runner = runner
         self._worker = worker
         self._caps = caps
         self._max_attempts = max_attempts
-        self._oldest: dict[Lane, int] = {}
+        self._is_placed = is_placed
+        self._chats = chats
+        self._oldest: dict[tuple[Lane, str], int] = {}
 
     def start_sweep(self) -> None:
         self._oldest = {}
@@ -47,14 +54,16 @@ class DueTurns:
             session,
             lane,
             self._worker,
-            oldest_wake_ms=self._oldest_wake_ms(lane),
+            oldest_wake_ms=self._oldest_wake_ms(session, lane),
             cap=self._caps.get(lane, 0),
             max_attempts=self._max_attempts,
+            is_placed=self._is_placed(agent_of(session)),
+            delivery=self._chats.of_waiting(session),
         )
         wake_all(self._waker, rescue.granted)
-        if rescue.verb == "wake" and run is not None:
+        if rescue.verb in ("wake", "end") and run is not None:
             log.info("run.woken", **named(session, run))
-            self._waker.turn(session, run)
+            self._waker.turn(session, run, place="" if rescue.verb == "end" else None)
         elif rescue.lease is not None:
             try:
                 self._runner.settle_lost(rescue.lease, rescue.losses, stood_still=rescue.stood_still)
@@ -65,8 +74,9 @@ class DueTurns:
                 log.info("run.settled_elsewhere", **named(session, rescue.lease.run))
                 self._runner.drop(rescue.lease)
 
-    def _oldest_wake_ms(self, lane: Lane) -> int:
-        """Read once per sweep: hundreds of sessions of the same lane may be due together."""
-        if lane not in self._oldest:
-            self._oldest[lane] = self._waker.oldest_ms(lane)
-        return self._oldest[lane]
+    def _oldest_wake_ms(self, session: SessionKey, lane: Lane) -> int:
+        """Read once per sweep and queue: hundreds of sessions of the same agent may be due together."""
+        queue = (queue_of(lane), agent_of(session))
+        if queue not in self._oldest:
+            self._oldest[queue] = self._waker.oldest_ms(session)
+        return self._oldest[queue]

@@ -210,7 +210,7 @@ def _choices(parent: Parent, call: SpawnCall, agent: AgentConfig, settings: Sett
 def _workspace(parent: Parent, call: SpawnCall, agent: AgentConfig, default: Path) -> dict[str, str]:
     """The parent's own for the same agent, else the target agent's; a directory inside it if one is named."""
     inherited = parent.taken.row.get("spawnedWorkspaceDir") if agent.id == parent.agent.id else None
-    base = Path(inherited) if inherited else agent.workspace or default
+    base = Path(inherited) if inherited else agent.workspace.path or default
     wanted = call.args.workspace_dir
     if wanted is None:
         return {"spawnedWorkspaceDir": str(base)} if agent.id == parent.agent.id else {}

@@ -16,7 +16,7 @@ from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import MessageId, SessionKey
-from openclaw_workers.domain.messages import InboxEntry
+from openclaw_workers.domain.messages import InboxEntry, read_inbox_entry
 from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.tree.lineage import root_of
@@ -34,6 +34,7 @@ from openclaw_workers.errors import (
     BudgetExhausted,
     CorruptRecord,
     LeaseLost,
+    NewerRecord,
     ProviderError,
     StoreUnavailable,
     TurnEnded,
@@ -92,7 +93,7 @@ class TurnExecution:
         """
         try:
             # Strictly: what `take` could not read did not enter the transcript, and must not be answered.
-            bound = [InboxEntry.model_validate_json(raw, strict=True) for raw in taken.bound]
+            bound = [read_inbox_entry(raw, strict=True) for raw in taken.bound]
             focus = None
             if bound and bound[0].kind == "command":
                 ordered = outcomes.command(bound[0])
@@ -167,7 +168,7 @@ class TurnExecution:
 
     def _not_prepared(self, taken: Taken, error: Exception) -> Outcome:
         session = taken.lease.session
-        if isinstance(error, ProviderError | BadInput):  # a wrong setting or name, not a defect of ours
+        if isinstance(error, ProviderError | BadInput | NewerRecord):  # a wrong setting or name, not a defect of ours
             log.warning("turn.prepare_failed", error=error.message)
         else:
             log.error("turn.prepare_failed", exc_info=error)
@@ -175,7 +176,8 @@ class TurnExecution:
             error = CorruptRecord("a message", "it is not in the form this version writes")
         if isinstance(error, CorruptRecord):
             self._reader.quarantine(f"session {session}: {error.where}", error.why, taken.bound)
-        history = persist(lambda: self._transcripts.newest(session), self._process)
+        unread = isinstance(error, NewerRecord)
+        history = [] if unread else persist(lambda: self._transcripts.newest(session), self._process)
         return outcomes.failed(error, history, taken.lease.run)
 
     def _loop(self, loop: AgentLoop, handle: RunHandle, answer: Answering, focus: str | None = None) -> Outcome:

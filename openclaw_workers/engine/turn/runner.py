@@ -23,6 +23,7 @@ from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker, named, wake_all, wake_run
+from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import (
     CorruptRecord,
@@ -58,6 +59,7 @@ class TurnRunner:
         waker: Waker,
         chats: ChatDelivery,
         hooks: TurnHooks,
+        places: HostPlaces,
         max_attempts: int,
         on_delayed: Callable[[], None],
     ) -> None:
@@ -73,6 +75,7 @@ class TurnRunner:
         self._waker = waker
         self._chats = chats
         self._hooks = hooks
+        self._places = places
         self._max_attempts = max_attempts
         self._on_delayed = on_delayed
 
@@ -101,8 +104,13 @@ class TurnRunner:
                 return None
             if isinstance(taken, NotTaken):
                 log.debug("run.skipped", why=taken.why)
+                if taken.why == "newer":
+                    hint = "its records are in a form of a newer version; update this host, or let a newer one run it"
+                    log.warning("run.newer", hint=hint)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
+                elif taken.why == "elsewhere":
+                    self._pass_on(session, run, taken.place)
                 wake_all(self._waker, taken.granted)
                 return None
             if suspect and not taken.suspect:
@@ -149,7 +157,26 @@ class TurnRunner:
         if following is not None:
             self._waker.turn(*following)
 
+    def _pass_on(self, session: SessionKey, run: RunId, place: str) -> None:
+        """Give a wake-up to the workers that see the files of its agent. This one does not.
+
+        While the files are moved, and where this host has just lost sight of them, the run is left to the sweep.
+        """
+        if self._places.is_of_others(place):
+            self._waker.turn(session, run, place=place)
+
     def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
+        agent = agent_of(session)
+        taken = self._take_at(self._places.seen(agent), session, run, may_suspect)
+        match taken:
+            case NotTaken(why="unplaced"):
+                return self._take_at(self._places.make(agent), session, run, may_suspect)
+            case NotTaken(why="elsewhere", place=place) if place == self._places.seen(agent):
+                # Another turn has made the place in the meantime.
+                return self._take_at(place, session, run, may_suspect)
+        return taken
+
+    def _take_at(self, place: str | None, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
         nonce = new_token()
         freshness = self._resets.times(session)
         time_ms = self._agents.run_time_ms(session)
@@ -166,6 +193,7 @@ class TurnRunner:
                 may_suspect=may_suspect,
                 known=known,
                 delivery=delivery,
+                place=place,
             ),
             self._process,
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.wake import named
+from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted
 from openclaw_workers.store.leases import Leases
@@ -34,11 +35,19 @@ class Ticker(threading.Thread):
         on_drained: Callable[[bool], None] = lambda _: None,
         secrets: Callable[[], Sequence[str]] = tuple,
         on_config: Callable[[str, frozenset[str]], None] = lambda _version, _held: None,
+        places: HostPlaces | None = None,
+        takes_turns: Callable[[], bool] = lambda: True,
+        on_places: Callable[[Sequence[str]], None] = lambda _: None,
+        on_moves: Callable[[Mapping[str, str]], None] = lambda _: None,
         on_stuck: Callable[[], None],
         on_overdue: Callable[[], None],
         period_seconds: float = 1.0,
     ) -> None:
-        """`on_config` gets the configuration in force and the secrets that live workers have, `secrets` names ours."""
+        """`on_config` gets the configuration in force and the secrets that live workers have, `secrets` names ours.
+
+        `takes_turns`: whether this worker runs turns of the agents whose `places` this host sees. `on_places` gets the
+        places with a queue of their own that it sees, `on_moves` the moves that are under way.
+        """
         super().__init__(name="ocw-ticker", daemon=True)
         self._leases = leases
         self._process = process
@@ -49,6 +58,10 @@ class Ticker(threading.Thread):
         self._is_drained = False
         self._secrets = secrets
         self._on_config = on_config
+        self._places = places or HostPlaces({})
+        self._takes_turns = takes_turns
+        self._on_places = on_places
+        self._on_moves = on_moves
         self._on_stuck = on_stuck
         self._on_overdue = on_overdue
         self._period = period_seconds
@@ -102,7 +115,14 @@ class Ticker(threading.Thread):
     def _renew(self, handles: list[RunHandle]) -> None:
         try:
             leases = [handle.lease for handle in handles]
-            ticked = self._leases.tick(self._worker, self._facts(), leases, self._secrets())
+            ticked = self._leases.tick(
+                self._worker,
+                self._facts(),
+                leases,
+                self._secrets(),
+                self._places.all(),
+                takes_turns=self._takes_turns() and not self._process.leaving,
+            )
         except StoreUnavailable as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()
@@ -115,6 +135,9 @@ class Ticker(threading.Thread):
             for handle in self._process.runs():
                 handle.forgive(away)
         self._notice_memory(ticked.full_percent)
+        self._places.noticed(ticked.routes)
+        self._on_places(self._places.with_queue())
+        self._on_moves(ticked.moves)
         self._on_config(ticked.config, ticked.secrets_held)
         self._notice_drained(ticked.is_drained)
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):

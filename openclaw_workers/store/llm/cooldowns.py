@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from openclaw_workers.errors import FailureReason
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 MINUTE, HOUR = 60_000, 3_600_000
 PAUSES: dict[FailureReason, tuple[int, int]] = {

@@ -2,7 +2,7 @@
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
   includes  authority, clock, schema, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
-            jobs, questions
+            jobs, questions, places
 
   keys
     row         hash    session row
@@ -28,6 +28,11 @@
     asking      hash    questions that the session's run waits for
     job         hash    scheduled job that fires
     firings     hash    its firings that have not ended
+    places      hash    agent -> the place it is bound to
+    places_seen  zset    place -> when a worker that takes turns last saw it
+    places_apart  zset    agent -> when a live worker last did not see its place
+    places_where  hash    place -> host and directory, for people
+    waits_prefix  set   start of the key of the sessions that wait for a place
   args
     session         text    session key
     message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -50,7 +55,7 @@
     own_mode        text    queue mode of this message alone; empty for none
     keep_s          number  seconds in which the channel may deliver the message again; 0 if it never does
     delivery        json    what goes to the chat of a dropped or rejected message: policies (by channel that pushes),
-                            messages by their key (dropped, busy, full)
+                            messages by their key (dropped, busy, full, place)
     system_event    text    event (JSON) that this message wakes the session for; empty for none
     firing          json    of a scheduled job: job (id), at (time), next (the time after it, empty for none), manual
                             (by hand: its times stay as they are); empty for other messages
@@ -70,6 +75,7 @@
     comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits,
     further events join it. A message that answers a question of the run joins that run, at once.
 ]]
+local TICKS_MS = 5000 -- workers tick each second; if none has for this long, Redis was away, and nobody is judged
 local now = now_ms()
 
 local state = redis.call("HGET", ctl, "state") or "idle"
@@ -264,8 +270,18 @@ elseif state == "idle" then
   if last then
     follow_up(last, run_key, run, next_batch, next_open, now)
   end
-  wake, opened = push_wake(queue, wake_message) and 0 or 1, run
+  wake, opened = push_wake(queue_for(queue, places, places_apart, agent), wake_message) and 0 or 1, run
 end
 local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)
+local apart_at = opened ~= "" and redis.call("ZSCORE", places_apart, agent)
+if apart_at and now - apart_at < TICKS_MS then
+  local place, seen_at = lost_place(places, places_seen, agent, now)
+  if place then
+    local keys = { ctl = ctl, row = row, run_key = redis.call("HGET", ctl, "run_key"), events = events,
+      outgoing = outgoing, where = places_where, waits_prefix = waits_prefix }
+    local routes = kind == "user" and pushing_routes(delivery.policies, { cjson.decode(message) }) or {}
+    wait_for_place(keys, place, seen_at, routes, delivery, { session = session, run = opened, agent = agent }, now)
+  end
+end
 
 return { "accepted", seq, opened, wake, event_id }

@@ -1,7 +1,8 @@
 --[[
   Deliver the results of a settled batch to whoever asked for them, once.
 
-  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree, outgoing
+  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree, outgoing,
+            places
 
   keys
     batch       hash    batch
@@ -23,6 +24,8 @@
     archives    hash    archives that wait to be written
     sessions    zset    index of sessions
     outgoing    stream  new messages to chats
+    places      hash    agent -> the place it is bound to
+    places_apart  zset    agent -> when a live worker last did not see its place
   args
     batch_id      text    batch id
     parent        text    parent's session key
@@ -180,7 +183,7 @@ elseif state == "idle" then
   if c.run_key then
     follow_up(c.run_key, run_key, run, next_batch, next_open, now)
   end
-  woken = push_wake(queue, wake_message) and "" or run
+  woken = push_wake(queue_for(queue, places, places_apart, agent), wake_message) and "" or run
 end
 finish("delivered")
 redis.call("HSET", batch, "parent_session", parent, "parent_session_id", session_id) -- who received it

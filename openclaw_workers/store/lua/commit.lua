@@ -2,7 +2,7 @@
   End a turn: append its last entries, settle its messages, record the run, and free or requeue the session.
 
   includes  clock, hashes, fence, events, messages, reservations, ledger, lanes, inbox, runs, sessions, archives,
-            batches, tree, outgoing, system_events
+            batches, tree, outgoing, system_events, places
 
   keys
     row             hash    session row
@@ -35,6 +35,8 @@
     ledger_before   hash    ledger of the day before
     outgoing        stream  new messages to chats
     system_events   list    events for the session's next turn
+    places          hash    agent -> the place it is bound to
+    places_apart  zset    agent -> when a live worker last did not see its place
     budget_keys…    keys    for each budget four: spent, reserved, ends, sums
   args
     session         text    session key
@@ -214,7 +216,7 @@ local function open_next()
   end
   open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms, head.authority)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)
-  local is_pushed = ready_at <= now and push_wake(queue, wake_message)
+  local is_pushed = ready_at <= now and push_wake(queue_for(queue, places, places_apart, agent), wake_message)
   return is_pushed and "" or next_run, math.max(0, ready_at - now)
 end
 

@@ -1,7 +1,7 @@
 --[[
   Look at one due session and repair what is wrong with it: wake it, requeue it, or settle its lost run.
 
-  includes  clock, hashes, events, ledger, lanes, runs
+  includes  clock, hashes, events, ledger, lanes, runs, outgoing, places
 
   keys
     ctl       hash    session control record
@@ -13,6 +13,12 @@
     slots     zset    slots of the lane
     line      zset    line for a slot of the lane
     events    stream  events for viewers
+    row       hash    session row
+    outgoing  stream  new messages to chats
+    places    hash    agent -> the place it is bound to
+    places_seen  zset    place -> when a worker that takes turns last saw it
+    places_where  hash    place -> host and directory, for people
+    waits_prefix  set  start of the key of the sessions that wait for a place
   args
     session    text    session key
     run        text    run that the sweeper believes is current
@@ -24,22 +30,27 @@
     grant_ms   number  how long a granted slot is kept
     nonce      text    nonce of the lease with which the sweeper settles a lost run
     sweeper    text    worker id of the sweeper
+    agent      text    agent id
+    is_placed  flag    whether the agent runs only where its files are
+    delivery   json    what goes to the chat if the run waits for its place: policies (by channel that pushes), messages
 
   Returns  {"wake", granted} | {"wait"} | {"wait", granted} | {"gone", granted} | {"other", run}
+           {"end", granted}   wake it; any worker can end it, because it was stopped
            {"settle", lease, granted, workers the run has lost, 1 if the last one made no progress}
 
   Invariant
     An expired lease is replaced in the moment it is judged (rule 6). A crash is charged to the suspect of its process
     if there was one, and never to a run that made progress since it was taken (rule 5). Wake-ups are repeated at
     growing intervals, and not while the queue still holds older ones (rule 15). An owner that may have been calling a
-    model is remembered until its call is recorded (rule 14).
+    model is remembered until its call is recorded (rule 14). A run whose place no worker sees holds no slot and stands
+    in no line; it is due again when a worker sees the place.
 ]]
 local CLOCKS_APART_MS = 5000 -- times in the queue are by the publishers' clocks
 local now = now_ms()
 local item = "turn|" .. session
 
 local c = fields(ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
-  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started", "settling")
+  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started", "settling", "abort")
 local state, attempt = c.state, tonumber(c.attempt) or 1
 local woken_at = math.min(tonumber(c.woken_at) or 0, now) -- in the future if the clock stepped back
 if not state or state == "idle" then
@@ -56,6 +67,26 @@ local function wait_until(at)
   return { "wait" }
 end
 
+-- Wait for the place of the agent, if no worker sees it. A run that was stopped needs no files to end.
+local PLACE_LOOK_MS = 60000
+local function wait_if_place_is_lost()
+  local place, seen_at
+  if is_placed and c.abort ~= run and not in_grace(sweep, now, lease_ms) then
+    place, seen_at = lost_place(places, places_seen, agent, now)
+  end
+  if not place then
+    return nil
+  end
+  leave_lane(slots, line, run, session)
+  local keys = { ctl = ctl, row = row, run_key = run_key, events = events, outgoing = outgoing, where = places_where,
+    waits_prefix = waits_prefix }
+  wait_for_place(keys, place, seen_at, last_route(delivery.policies, row), delivery,
+    { session = session, run = run, agent = agent }, now)
+  redis.call("ZADD", due, now + PLACE_LOOK_MS, item)
+  return { "wait", grant(slots, line, due, cap, now, grant_ms) }
+end
+
+local lost
 if state == "running" then
   local ends = lease_end(sweep, tonumber(c.lease_until) or 0, now, lease_ms)
   if ends ~= tonumber(c.lease_until) then
@@ -96,7 +127,10 @@ if state == "running" then
     "stalls", stalls, "ready_at", 0, "wakes", 0)
   redis.call("HSET", run_key, "state", "queued", "attempt", attempt)
   redis.call("ZREM", running, session)
-  if cap > 0 then
+  lost = wait_if_place_is_lost()
+  if lost then
+    return lost
+  elseif cap > 0 then
     stand_in_line(line, due, run, session, tonumber(c.ticket) or 0, now)
     return { "wait", grant(slots, line, due, cap, now, grant_ms) }
   end
@@ -110,8 +144,16 @@ elseif state == "parked" then
   redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 0)
   redis.call("HSET", run_key, "state", "queued")
   mark_attempt(run_key, "woken", now)
+  lost = wait_if_place_is_lost()
 elseif starts_at(c.ready_at, c.woken_at, now) > now then
   return wait_until(tonumber(c.ready_at))
+else
+  lost = wait_if_place_is_lost()
+end
+if lost then
+  return lost
+elseif state ~= "queued" then
+  -- Its wake-up follows.
 elseif cap > 0 and tonumber(c.ticket) then
   -- It waits for a lane, or nobody used the slot it was granted: back into the line with the old ticket.
   local slot = tonumber(redis.call("ZSCORE", slots, session) or 0)
@@ -121,7 +163,7 @@ elseif cap > 0 and tonumber(c.ticket) then
   redis.call("ZREM", slots, session)
   stand_in_line(line, due, run, session, tonumber(c.ticket), now)
   return { "wait", grant(slots, line, due, cap, now, grant_ms) }
-elseif (tonumber(c.ready_at) or 0) == 0 and oldest > 0 and oldest <= woken_at + CLOCKS_APART_MS then
+elseif (tonumber(c.ready_at) or 0) == 0 and c.abort ~= run and oldest > 0 and oldest <= woken_at + CLOCKS_APART_MS then
   redis.call("HSET", ctl, "woken_at", woken_at)
   return wait_until(now + 4 * lease_ms)
 end
@@ -132,4 +174,4 @@ if state == "running" then
 end
 redis.call("HSET", ctl, "wakes", wakes, "woken_at", now, "ready_at", 0)
 redis.call("ZADD", due, now + math.min(rewake_ms * 2 ^ (wakes - 1), 60000), item)
-return { "wake", {} }
+return { c.abort == run and "end" or "wake", {} }

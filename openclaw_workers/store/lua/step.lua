@@ -1,7 +1,7 @@
 --[[
   Journal one step of a running turn, and return what the owner must know.
 
-  includes  authority, clock, fence, events, messages, reservations, ledger, inbox, transcripts
+  includes  authority, clock, schema, fence, events, messages, reservations, ledger, inbox, transcripts
 
   keys
     ctl            hash    session control record
@@ -75,7 +75,7 @@ if may_steer and abort == "" and steer_seq > steer_done then
   steer_done = #new < STEERED_AT_ONCE and steer_seq or steer_done
   for _, raw in ipairs(new) do
     local entry = read_message(raw)
-    if entry.kind == "command" then
+    if entry.kind == "command" or is_newer(entry.v) then
       steer_done = entry.seq - 1 -- messages behind it may still be steered in later
       break
     end

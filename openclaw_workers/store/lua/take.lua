@@ -1,8 +1,8 @@
 --[[
   Make a worker the owner of a session that has work, and return all it needs for the turn.
 
-  includes  authority, clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches,
-            tree, outgoing, system_events
+  includes  authority, clock, schema, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives,
+            batches, tree, outgoing, system_events
 
   keys
     row             hash    session row
@@ -26,6 +26,8 @@
     sessions        zset    index of sessions
     outgoing        stream  new messages to chats
     system_events   list    events for the session's next turn
+    places          hash    agent -> the place it is bound to
+    places_seen  zset    place -> when a worker that takes turns last saw it
   args
     session         text    session key
     run             text    run id of the wake-up
@@ -45,24 +47,30 @@
     grant_ms        number  how long a granted slot is kept
     known_digest    text    SHA-1 of the last of them, as it is stored
     delivery        json    what goes to the chat if the session is reset: policies (by channel that pushes), messages
+    agent           text    agent id
+    is_placed       flag    whether the agent runs only where its files are
+    seen_place      text    place that this worker sees for the agent; empty for none
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail (what fits into a short answer), row as a flat list,
             how the run came to be taken, JSON list of fences of dead owners whose model call is not recorded,
             1 if messages may wait to be steered in, 1 if the transcript still begins with what the caller knows}
            {"gone", granted} | {"idle", granted} | {"stale", granted} | {"parked", granted} | {"early", granted}
-           {"lane", granted} | {"suspect", granted} | {"held"}   granted: run, session, run …
+           {"lane", granted} | {"suspect", granted} | {"newer", granted} | {"held"}   granted: run, session, run …
+           {"unplaced"}   the agent has no place yet: make one, and take again
+           {"elsewhere", {}, place}   this worker does not see the place of the agent
 
   Invariant
     One owner at a time: the lease is `fence:nonce`, and the fence only grows (rule 6). Messages leave the inbox only
     bound to the run that answers them, in order (rule 10). The same nonce gets the same answer (rule 13). Whoever
-    takes a run removes its place in line, and whoever finds nothing to do keeps no slot (rule 16).
+    takes a run removes its place in line, and whoever finds nothing to do keeps no slot (rule 16). A run of an agent
+    with a place runs only where that is seen; one that was stopped is ended anywhere.
 ]]
 local now = now_ms()
 
 local c = fields(ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
   "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at",
-  "events_wait")
+  "events_wait", "waits_at", "v")
 local state, attempt, resumed, ticket = c.state, tonumber(c.attempt) or 1, c.resumed == "1", tonumber(c.ticket)
 local abort = c.abort == run and c.abort_reason or ""
 -- Rule 5: a run that lost a worker without progress, or two in any case, is a suspect.
@@ -112,8 +120,24 @@ end
 if state == "parked" then
   return refuse("parked")
 end
+-- A worker of the newer version takes it, once there is one.
+local head = not resumed and redis.call("ZRANGE", inbox, 0, 0)[1]
+if is_newer(c.v) or (head and is_newer(read_message(head).v)) then
+  return refuse("newer")
+end
 if starts_at(c.ready_at, c.woken_at, now) > now then
   return refuse("early")
+end
+if is_placed and abort == "" then
+  local bound_to = redis.call("HGET", places, agent)
+  if not bound_to and seen_place == "" then
+    return { "unplaced" }
+  elseif not bound_to then
+    redis.call("HSET", places, agent, seen_place)
+    redis.call("ZADD", places_seen, now, seen_place)
+  elseif bound_to ~= seen_place then
+    return { "elsewhere", {}, bound_to }
+  end
 end
 if suspect and not may_suspect then
   -- It waits for a process without a suspect. It keeps its ticket, but no slot that others could use meanwhile.
@@ -137,7 +161,7 @@ redis.call("ZREM", line, run .. " " .. session) -- also without a cap: a stale p
 local fence = (tonumber(c.fence) or 0) + 1
 local lease = fence .. ":" .. nonce
 redis.call("HSET", ctl, "state", "running", "fence", fence, "lease", lease, "lease_until", now + lease_ms,
-  "owner", worker, "progress", 0, "ticket", ticket or "")
+  "owner", worker, "progress", 0, "ticket", ticket or "", "v", SCHEMA)
 redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
 redis.call("ZADD", running, now, session)
 if suspect then
@@ -227,6 +251,15 @@ local known = fields(run_key, "attempts", "deadline_at", "covers", "timeout_ms",
   "label", "metadata", "authority")
 local deadline, messages, covers, first = known.deadline_at, nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known.attempts, worker, now, c.how) }
+if (c.waits_at or "") ~= "" then
+  -- The time in which nobody saw the place does not count.
+  deadline = deadline and deadline + math.max(0, now - c.waits_at)
+  redis.call("HSET", ctl, "waits_at", "", "waits_for", "")
+  redis.call("HDEL", run_key, "waits_for")
+  if deadline then
+    redis.call("HSET", run_key, "deadline_at", deadline)
+  end
+end
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), texts_in(known.covers)
 elseif known.attempts then

@@ -4,10 +4,11 @@
   includes  clock, hashes, archives
 
   keys
-    archive   list  archive
-    archives  hash  archives that wait to be written
-    writer    hash  writer of this archive
-    due       zset  index of due items
+    archive         list  archive
+    archives        hash  archives that wait to be written
+    archive_places  hash  places that have archives
+    writer          hash  writer of this archive
+    due             zset  index of due items
   args
     id        text    archive id
     token     text    token of the writer
@@ -37,6 +38,7 @@ redis.call("LTRIM", archive, count, -1)
 redis.call("HSET", writer, "place", place, "host", host, "size", size, "written", before + count, "last", last,
   "until", now_ms() + lease_ms)
 redis.call("EXPIRE", writer, ARCHIVE_PLACE_KEPT_S)
+redis.call("HSET", archive_places, place, host)
 local left = redis.call("LLEN", archive)
 if left == 0 then
   redis.call("HDEL", archives, id)

@@ -38,6 +38,7 @@ _take_one: Callable[..., bool] = vars(Channel)["_brpop_read"]
 
 class WorkerChannel(Channel):
     _closing: bool
+    _queue_cycle: Any
 
     def basic_consume(
         self, queue: str, no_ack: bool, callback: Callable[..., Any] | None, consumer_tag: str | None, **more: Any
@@ -59,12 +60,13 @@ class WorkerChannel(Channel):
             _take_one(self, **options)
         except MALFORMED as error:
             _drop(error)
-        if not self._closing and len(self.active_queues) == 1:
-            self._take_more(next(iter(self.active_queues)))
+        # Of several lanes, kombu asks each in turn. The queues of places belong to one lane.
+        if not self._closing and len({queue.partition("@")[0] for queue in self.active_queues}) == 1:
+            self._take_more(self._queue_cycle.items[-1])
         return True
 
     def _take_more(self, queue: str) -> None:
-        """From the only queue: of several, kombu asks each in turn."""
+        """From the queue that kombu has just taken a message from."""
         count = min(AT_ONCE, (self.qos.can_consume_max_estimate() or 0) // SHARE)
         if count > 1:
             for raw in self.client.rpop(queue, count) or ():

@@ -36,13 +36,13 @@ def blank_message(app: Celery, task: str, lane: Lane, **options: Any) -> BlankMe
     return BlankMessage(text=json.dumps(message), rest_of_body=f", {json.dumps(kwargs)}, {json.dumps(embed)}]")
 
 
-def published_in_memory(app: Celery, lane: Lane, **task: Any) -> dict[str, Any]:
-    """The message that kombu would put into the lane's queue for this task."""
+def published_in_memory(app: Celery, queue_name: str, **task: Any) -> dict[str, Any]:
+    """The message that kombu would put into a queue for this task."""
     with _ONE_AT_A_TIME, Connection("memory://") as connection, connection.channel() as channel:
-        queue = app.amqp.queues[lane].bind(channel)
+        queue = app.amqp.queues[queue_name].bind(channel)
         queue.declare()
         queue.purge()
         producer = Producer(channel, auto_declare=False)
         app.send_task(**task, producer=producer)
-        message: dict[str, Any] = cast("virtual.Channel", channel)._get(lane)
+        message: dict[str, Any] = cast("virtual.Channel", channel)._get(queue_name)
         return message

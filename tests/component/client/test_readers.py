@@ -162,7 +162,7 @@ def test_the_reply_to_the_results_of_sub_agents_is_followed(reader: AnyReader, r
     records.child(CHILD, RUN, BATCH)
     records.batch(BATCH, "running", RUN, [CHILD])
     records.batch(BatchId("batch-2"), "running", OTHER, [RunId("run-9")])
-    replies = LaterReplies(SESSION, of_all=False, deadline=Deadline(20), block_ms=50)
+    replies = LaterReplies(SESSION, deadline=Deadline(20), block_ms=50)
     reader.result(replies.add_run(RUN, "0"))
     assert [run.id for run in reader.result(replies.children())] == [CHILD]
     assert reader.result(replies.count_active()) == 1
@@ -185,7 +185,8 @@ def test_the_reply_to_the_results_of_sub_agents_is_followed(reader: AnyReader, r
 
 def test_a_blocked_result_is_kept_and_not_waited_for(reader: AnyReader, records: Records) -> None:
     records.batch(BATCH, "blocked", RUN, [CHILD], last_error="no room")
-    replies = LaterReplies(SESSION, of_all=True, block_ms=50)
+    replies = LaterReplies(SESSION, block_ms=50)
+    reader.result(replies.add_run(RUN, "0"))
 
     assert list(reader.follow(replies.next_reply())) == []
     assert [batch.last_error for batch in replies.blocked] == ["no room"]

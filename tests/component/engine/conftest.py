@@ -14,7 +14,7 @@ import yaml
 from openclaw_workers.config.loader import Loaded, load
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, WorkerId
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.domain.runs import Lane, Run
+from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import control_of, intake_of
@@ -41,11 +41,14 @@ class MemoryWaker:
 
     turns: list[tuple[SessionKey, RunId]] = field(default_factory=list)
     oldest: int = 0
+    places: list[str] = field(default_factory=list)
+    """Places whose workers were asked for."""
     notes: list[str] = field(default_factory=list)
     """Conversations to be saved to memory."""
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         self.turns.append((session, run))
+        self.places += [place] if place else []
         return True
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
@@ -65,7 +68,7 @@ class MemoryWaker:
         self.notes.append(session_id)
         return True
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         return self.oldest
 
 
@@ -130,6 +133,10 @@ class EngineHarness:
             carried += self.runner.run(*self.waker.turns.pop(0)) is not None
         return carried
 
+    def work_once(self) -> RunState | None:
+        """Carry the oldest wake-up."""
+        return self.runner.run(*self.waker.turns.pop(0))
+
     def receipt(self, queued: Queued) -> Receipt:
         receipt = self.stores.inbox.receipt(queued.session_key, queued.message_id)
         assert receipt is not None
@@ -158,13 +165,19 @@ MakeEngine = Callable[..., EngineHarness]
 
 @pytest.fixture
 def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace: str, tmp_path: Path) -> MakeEngine:
-    def make(config: Mapping[str, Any] | None = None, *, url: str = "", grace_seconds: float = 30) -> EngineHarness:
+    def make(
+        config: Mapping[str, Any] | None = None,
+        *,
+        url: str = "",
+        grace_seconds: float = 30,
+        state_dir: Path = tmp_path / "state",
+    ) -> EngineHarness:
         path = tmp_path / "openclaw.yaml"
         given = dict(config or {})
         engine = {"namespace": namespace, "leaseSeconds": 4.0, **given.pop("engine", {})}
         tree = {"engine": engine, "messages": {"queue": {"debounceMs": 0}}, **given}
         path.write_text(yaml.safe_dump(tree))
-        loaded = load(path, env={"HOME": str(tmp_path)}, cwd=tmp_path, state_dir=tmp_path / "state")
+        loaded = load(path, env={"HOME": str(tmp_path)}, cwd=tmp_path, state_dir=state_dir)
         stores = open_stores(loaded.settings, url or redis_server.url)
         waker, process = MemoryWaker(), WorkerState(grace_seconds=grace_seconds)
         built = WorkerEngine(loaded, stores, waker, process, WorkerId("here/1/a"), default_model="offline/script")

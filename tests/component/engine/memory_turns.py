@@ -17,12 +17,12 @@ from tests.support.programs import as_text, call, program, say
 @contextmanager
 def serving(engine: EngineHarness) -> Iterator[EngineHarness]:
     """The engine's own process owns the memory index meanwhile."""
-    owner = engine.built.memory_owner
-    owner.start()
+    service = engine.built.place_service
+    service.start()
     try:
         yield engine
     finally:
-        owner.stop()
+        service.stop()
 
 
 def use(engine: EngineHarness, tool: str, session: SessionKey = SESSION, **given: Any) -> dict[str, Any]:

@@ -81,10 +81,10 @@ def test_a_tick_under_way_when_its_worker_leaves_is_waited_for(
     """Else it would enter the worker again, for `ocw status` to show until it is taken for dead."""
     tick, in_tick, go_on = engine.stores.leases.tick, threading.Event(), threading.Event()
 
-    def slow(*args: Any) -> Ticked:
+    def slow(*args: Any, **named: Any) -> Ticked:
         in_tick.set()
         go_on.wait(10)
-        return tick(*args)
+        return tick(*args, **named)
 
     monkeypatch.setattr(engine.stores.leases, "tick", slow)
     ticking.ticker.start()

@@ -244,6 +244,7 @@ class StoreHarness:
         may_suspect: bool = True,
         known: KnownTranscript | None = None,
         delivery: Delivery = NO_DELIVERY,
+        place: str | None = None,
     ) -> Taken | NotTaken:
         """Take the given run, or whichever is current."""
         return self.turns(worker).take(
@@ -256,6 +257,7 @@ class StoreHarness:
             may_suspect=may_suspect,
             known=known,
             delivery=delivery,
+            place=place,
         )
 
     def take(self, worker: str = "w1", **how: Any) -> Taken:

@@ -33,10 +33,11 @@ from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
-from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_vectors import MemoryVectors
+from openclaw_workers.store.moves import Move, Moves
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.place_requests import PlaceRequests
 from openclaw_workers.store.questions import Questions
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
@@ -595,12 +596,12 @@ def store_upload(store: StoreHarness) -> None:
 
 
 def memory_lease(store: StoreHarness) -> None:
-    MemoryRequests(store.redis, store.keys).lease("place", "token", 60_000)
+    PlaceRequests(store.redis, store.keys).lease("place", "token", 60_000)
 
 
 def memory_lease_given_up(store: StoreHarness) -> None:
     memory_lease(store)
-    MemoryRequests(store.redis, store.keys).lease("place", "token", 0)
+    PlaceRequests(store.redis, store.keys).lease("place", "token", 0)
 
 
 def memory_vectors(store: StoreHarness) -> None:
@@ -667,6 +668,17 @@ def bind_topic(store: StoreHarness) -> None:
 def config_publish(store: StoreHarness) -> None:
     document = ConfigDocument(1, {"engine": {"maxSteps": 7}}, "written", {}, at=1, by="me@here", code="1")
     Configs(store.redis, store.keys).publish(document, "digest", expected=NO_VERSION)
+
+
+def move_begin(store: StoreHarness) -> Move:
+    store.redis.hset(store.keys.places, "main", "a" * 32)
+    return Moves(store.redis, store.keys).begin("main", "two", "b" * 32, with_files=True, move_id="m1")
+
+
+def move_end(store: StoreHarness) -> None:
+    moves, move = Moves(store.redis, store.keys), move_begin(store)
+    store.redis.sadd(store.keys.place_waits("moving m1"), SESSION)
+    moves.end(move, "done")
 
 
 CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
@@ -747,6 +759,8 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "job_settle": [job_settle],
     "ingress_beat": [ingress_beat],
     "config_publish": [config_publish],
+    "move_begin": [move_begin],
+    "move_end": [move_end],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.

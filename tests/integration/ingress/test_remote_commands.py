@@ -24,6 +24,7 @@ from tests.support.ingress import Api, Ingress, new_token
 from tests.support.ocw import Done, Gate, Ocw, finish
 from tests.support.programs import as_text, call, execute, program, say, spawn
 from tests.support.remote_cases import CHANGING, FAILING, LOOKING
+from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 
 UNSTEADY = {"at", "ageMs", "leaseLeftMs", "beatAt", "leaseUntil", "seenAt", "leftMs", "usedAt", "milliseconds"}
@@ -206,7 +207,7 @@ def test_every_command_works_through_the_address_or_says_why_not() -> None:
     )
     tested = {leaf for leaf in leaves(cli, ()) for words in typed_words if tuple(words[: len(leaf)]) == leaf}
     tested |= {tuple(name.split()) for name, test in TESTED_ALONE.items() if test in globals()}
-    local = {(name,) for name in LOCAL_ONLY}
+    local = {tuple(name.split()) for name in LOCAL_ONLY}
     assert set(leaves(cli, ())) - tested == local
     assert not tested & local
 
@@ -262,6 +263,21 @@ def test_a_chat_is_a_conversation(remote: Remote) -> None:
     assert done.code == 0, done.err
     assert done.out.startswith("Hello.\n")
     assert "agent:main:far-chat" in done.out
+
+
+def test_a_chat_in_a_terminal_is_attached(remote: Remote, ocw: Ocw, fleet: Fleet) -> None:
+    with Terminal(remote, "chat", "--session", "far-chat") as terminal:
+        terminal.shows("\nHello.\n")  # the last exchange
+        ocw("agent", "-m", as_text(program(say("from elsewhere"))), "--session", "far-chat")
+        terminal.shows("\nfrom elsewhere\n")
+        terminal.type(as_text(program(say("never", delay_ms=60_000))) + "\r")
+        eventually(lambda: len(fleet.events("far-chat", "run.started")) == 3, within=30)
+        terminal.shows("waiting for")
+        terminal.type("\x03")
+        terminal.shows("[stopped]")
+        terminal.type("/exit\r")
+
+        assert terminal.wait() == 0
 
 
 def test_runs_and_sub_agents_are_stopped_and_steered(ocw: Ocw, remote: Remote, fleet: Fleet) -> None:
@@ -325,7 +341,7 @@ def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [[name] for name in LOCAL_ONLY],
+    [[*name.split(), *(["engine.leaseSeconds", "9"] if name == "config set" else [])] for name in LOCAL_ONLY],
 )
 def test_what_works_on_the_machine_itself_says_so(remote: Remote, words: list[str]) -> None:
     done = remote(*words)

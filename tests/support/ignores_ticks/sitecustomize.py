@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.store.leases import Leases, Ticked
@@ -17,9 +18,9 @@ _tick = Leases.tick
 
 
 def _report_no_loss(
-    self: Leases, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease], secrets: Sequence[str] = ()
+    self: Leases, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease], *more: Any, **named: Any
 ) -> Ticked:
-    ticked = _tick(self, worker, facts, leases, secrets)
+    ticked = _tick(self, worker, facts, leases, *more, **named)
     return replace(ticked, verdicts=["ok"] * len(ticked.verdicts))
 
 

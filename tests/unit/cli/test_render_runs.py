@@ -1,28 +1,24 @@
-"""Runs as text: what people read of a failed model call."""
+"""The steps of a run with their times."""
 
 from __future__ import annotations
 
-from openclaw_workers.cli.render.runs import run_lines, run_table
-from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.runs import ModelAttempt, Run, RunState
-from openclaw_workers.errors import FailureReason
-from openclaw_workers.views.runs import run_json
+from openclaw_workers.cli.render.runs import journal_lines
 
 
-def test_a_refused_connection_is_not_called_a_timeout() -> None:
-    attempt = ModelAttempt(model="box/m", reason=FailureReason.TIMEOUT, code="connection_refused", error="box: no")
-    run = Run(
-        id=RunId("r1"),
-        session_key=SessionKey("agent:main:main"),
-        state=RunState.ERROR,
-        reason="timeout",
-        queued_at=1,
-        model_attempts=[attempt],
-    )
-    fields = run_json(run)
+def text_of(role: str, text: str, at: int) -> dict[str, object]:
+    return {"role": role, "content": [{"type": "text", "text": text}], "timestamp": at}
 
-    lines = dict(run_lines(fields))
-    assert lines["state"] == "error (connection refused)"
-    assert str(lines["attempt 1"]).startswith("box/m: connection refused (connection_refused, after 0ms)")
-    assert "error (connection refused)" in run_table([fields])
-    assert fields["reason"] == "timeout", "what programs read stays"
+
+def test_each_step_has_its_time_since_the_start_and_its_length() -> None:
+    journal = [
+        text_of("user", "hi", 900),  # it was written before a worker took it
+        text_of("assistant", "two\nlines", 3_500),
+        text_of("assistant", "done", 63_500),
+    ]
+    lines = journal_lines({"startedAt": 1_000, "queuedAt": 900, "journal": journal})
+    assert lines == [
+        "    +0ms    0ms  user: hi",
+        "   +2.5s   2.5s  assistant: two",
+        "                   lines",
+        "     +1m     1m  assistant: done",
+    ]

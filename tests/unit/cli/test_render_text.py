@@ -35,7 +35,7 @@ def test_a_cost_that_is_not_known_is_not_zero() -> None:
 
 
 def test_escape_codes_of_others_do_not_reach_the_terminal() -> None:
-    assert printable("\x1b[31mred\x1b[0m \x1b]0;title\x07 tab\tline\n") == "red ]0;title tab\tline\n"
+    assert printable("\x1b[31mred\x1b[0m \x1b]0;title\x07 tab\tline\n") == "red  tab\tline\n"
 
 
 def test_colour_is_for_terminals_and_only_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,3 +115,14 @@ def test_a_worker_counts_for_its_lanes_while_it_is_alive() -> None:
     silent = WorkerInfo(WorkerId("host/2/b"), False, 1, {"lane": "subagent"})
     assert has_worker([ALIVE, silent], Lane.MAIN)
     assert not has_worker([ALIVE, silent], Lane.SUBAGENT)
+
+
+def test_a_session_whose_run_waits_for_a_worker_is_not_called_busy(clock: Clock) -> None:
+    steps = conversation(clock)
+    steps.advance()
+    clock.now += 3
+    steps.advance([])
+    steps.advance(Receipt(state=MessageState.ACCEPTED))
+    assert steps.advance([ALIVE]) == ReadState(SESSION)
+    queued = SessionState("queued", "run-0", 0, "", 1, 1)
+    assert steps.advance(queued) == Note("waiting for a free worker on lane main")

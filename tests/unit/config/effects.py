@@ -265,7 +265,8 @@ _AGENT: Final = {
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
     "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
     "identity.ownerNumbers": f"{_GATE}::test_an_agents_owner_is_one_for_that_agent",
-    "workspace": f"{_FORCE}::test_an_agent_works_in_the_directory_that_is_set",
+    "workspace.path": f"{_FORCE}::test_an_agent_works_in_the_directory_that_is_set",
+    "workspace.place": "tests/component/engine/test_places.py::test_an_agent_with_place_any_runs_on_every_host",
     "thinkingDefault": "tests/component/engine/test_recreated_sessions.py"
     "::test_a_refused_thinking_level_is_an_attempt_and_in_the_ledger",
     "contextTokens": f"{_FORCE}::test_an_agent_may_see_less_than_its_model_can",

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.config.files import NAMES, _read_json5, _read_yaml
+from openclaw_workers.config.files import NAMES, _read_json5, parse_yaml
 from openclaw_workers.config.loader import load
 from openclaw_workers.errors import BadInput, ConfigurationError
 from tests.unit.config.conftest import LoadText, ProblemsIn
@@ -208,7 +208,7 @@ def test_yaml_words_times_and_phone_numbers_stay_text(load_text: LoadText) -> No
 
 
 def test_yaml_anchors_and_merges_work() -> None:
-    assert _read_yaml("a: &x {p: 1}\nb: {<<: *x, q: 2}") == {"a": {"p": 1}, "b": {"p": 1, "q": 2}}
+    assert parse_yaml("a: &x {p: 1}\nb: {<<: *x, q: 2}") == {"a": {"p": 1}, "b": {"p": 1, "q": 2}}
 
 
 _values = st.recursive(

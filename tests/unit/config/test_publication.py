@@ -136,7 +136,8 @@ def test_relative_paths_count_from_the_state_directory_of_each_host(place: Place
     made = place.draft("agents: {defaults: {workspace: files}}")
 
     other = find_host(env={}, cwd=tmp_path, state_dir=tmp_path / "two")
-    assert load_published(made.tree, other, version="1-a").settings.agents.defaults.workspace == tmp_path / "two/files"
+    defaults = load_published(made.tree, other, version="1-a").settings.agents.defaults
+    assert defaults.workspace.path == tmp_path / "two/files"
 
 
 def test_only_what_needs_a_variable_goes_without_it(place: Place, tmp_path: Path) -> None:

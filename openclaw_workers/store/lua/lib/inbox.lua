@@ -1,7 +1,7 @@
 --[[
   Which messages the next turn answers, and when it may start.
 
-  includes  messages
+  includes  messages, schema
 ]]
 -- What a message may ask of its turn, for that message alone.
 local TERMS = { "model", "extra_system_prompt", "thinking", "context_tokens", "timeout_seconds" }
@@ -33,7 +33,7 @@ local function next_messages(inbox, most)
     for _, raw in ipairs(found) do
       local entry = read_message(raw)
       size = size + #raw
-      if entries[1] and (size > COLLECTED_BYTES or not merges(entries[1], entry)) then
+      if entries[1] and (size > COLLECTED_BYTES or is_newer(entry.v) or not merges(entries[1], entry)) then
         return entries, raws
       end
       entries[#entries + 1], raws[#raws + 1] = entry, raw

@@ -1,5 +1,7 @@
 --[[
   Messages in an inbox, and their receipts.
+
+  includes  schema
 ]]
 local RECEIPTS_KEPT, FORGOTTEN_AT_ONCE = 2000, 100
 local INBOX_MOST = 1000 -- the most messages that wait in one inbox; `MOST_WAITING` in domain/messages.py is the same
@@ -40,8 +42,13 @@ local function is_message(entry)
 end
 
 -- A stored message. One that cannot be read is taken alone and fails visibly, under its own id if that can be found.
+-- Of one that newer code sent, only its place counts.
 local function read_message(raw)
   local ok, entry = pcall(cjson.decode, raw)
+  if ok and type(entry) == "table" and is_newer(entry.v) and type(entry.id) == "string" then
+    return { id = entry.id, seq = tonumber(entry.seq) or 0, kind = "newer", mode = "followup",
+      accepted_at = tonumber(entry.accepted_at) or 0, debounce_ms = 0, v = entry.v, metadata = {} }
+  end
   if ok and type(entry) == "table" and is_message(entry) then
     for field, default in pairs(UNSHOWN) do
       entry[field] = type(entry[field]) == type(default) and entry[field] or default

@@ -12,11 +12,14 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
     "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1,
     "authority", authority or "anyone", "v", SCHEMA)
   redis.call("ZADD", runs, now, run)
+  -- Newer code may have been at work in the session. That stays marked.
+  local form = redis.call("HGET", ctl, "v")
   redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0,
     "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
     -- What did not fit into the run before may fit into this one, which another may have asked for.
-    "steer_done", 0, "ticket", "", "losses", 0, "stalls", 0, "v", SCHEMA)
+    "steer_done", 0, "ticket", "", "losses", 0, "stalls", 0, "waits_at", "", "waits_for", "", "v",
+    is_newer(form) and form or SCHEMA)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 

@@ -100,6 +100,10 @@ const STEPS = {
     note: `The model call failed (${data.what ?? data.reason}); trying again.`,
   }),
   "model.waiting": (turn, data) => ({ ...turn, note: `Waiting: ${data.why}` }),
+  "run.waiting": (turn, data) => ({
+    ...turn,
+    note: `Waiting: the files of ${data.agent} are at ${data.place}, and no worker takes turns there now.`,
+  }),
   "run.lost": (turn) => ({
     ...turn,
     phase: "lost",

@@ -1,0 +1,1 @@
+"""`ocw chat`: attached to a session in a terminal, or line by line from a pipe."""

@@ -1,0 +1,1 @@
+"""`ocw init`: the questions, the files that follow from the answers, and the first steps."""
