@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import client_start, commands, ingress, measures, scale, schedules, trees
+from benchmarks import client_start, commands, ingress, measures, processes, scale, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -53,6 +53,8 @@ def main() -> None:
             "client_start": lambda: client_start.client_start(where),
             "policy": lambda: policy.policy(where),
             "start_up": measures.start_up,
+            "first_answer": lambda: processes.first_answer(where),
+            "memory_of_up": lambda: processes.memory(where),
         }
         for name, measure in parts.items():
             if wanted and name not in wanted:

@@ -28,6 +28,8 @@ GOALS: dict[str, dict[str, str]] = {
     "idle_jobs": {"ratio": "<= 1.5"},
     "due_burst": {"ratio": "<= 2", "seconds_to_accept_all": "<= 30"},
     "client_start": {"agent_ratio": "<= 1.6", "status_ratio": "<= 1.6", "completion_ratio": "<= 1.6"},
+    "first_answer": {"ratio_to_goal": "<= 1"},
+    "memory_of_up": {"ratio": "<= 0.8"},
     "policy": {"share_percent": "<= 5", "share_with_hooks_percent": "<= 5"},
     "viewers": {"idle_megabytes": "<= 80", "kilobytes_per_viewer": "<= 40"},
     **{key: {"worst_growth": "<= 1.5"} for key in ("scale_sessions", "scale_waiting", "scale_calls", "scale_due")},

@@ -109,7 +109,7 @@ def _round_trip(fleet: Fleet) -> float:
     requests, times = fleet.stores.place_requests, []
     for _ in range(QUERIES):
         began = time.perf_counter()
-        request = requests.ask("nowhere", "x", {})
+        request, _ = requests.ask("nowhere", "x", {})
         question = requests.next_question("nowhere")
         assert question is not None
         requests.reply(request, {"answer": {}})

@@ -30,9 +30,9 @@ from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.tokens import Token
 from openclaw_workers.engine.access.person import PersonAuthority, authority_of_person
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake_graph import archives_of, control_of, intake_of
 from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules, session_rules
 from openclaw_workers.engine.stores import Stores, open_stores
@@ -132,7 +132,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     waker = QueueWaker(stores.redis, stores.keys, celery)
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
-    archives = ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
+    archives = archives_of(stores, loaded)
     gateway = loaded.settings.gateway
     return IngressContext(
         loaded=loaded,

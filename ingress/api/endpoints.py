@@ -15,6 +15,8 @@ from ingress.api.handlers import (
 )
 from ingress.api.installation_endpoints import INSTALLATION
 from ingress.api.models import answers, inputs
+from ingress.api.models import chats as chat_models
+from ingress.api.models import runs as run_models
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
 
@@ -116,10 +118,10 @@ ENDPOINTS = (
         answers.Done,
         inputs.SessionTreesQuery,
     ),
-    Endpoint("GET", "/runs", "List runs", READ, runs.list_runs, answers.RunsAnswer, inputs.RunsQuery),
-    Endpoint("GET", "/runs/{id}", "Show a run", READ, runs.get_run, answers.RunAnswer),
-    Endpoint("GET", "/runs/{id}/journal", "What a run did", READ, runs.get_journal, answers.JournalAnswer),
-    Endpoint("POST", "/runs/{id}/stop", "Stop a run", CHAT, runs.stop_run, answers.StopAnswer),
+    Endpoint("GET", "/runs", "List runs", READ, runs.list_runs, run_models.RunsAnswer, inputs.RunsQuery),
+    Endpoint("GET", "/runs/{id}", "Show a run", READ, runs.get_run, run_models.RunAnswer),
+    Endpoint("GET", "/runs/{id}/journal", "What a run did", READ, runs.get_journal, run_models.JournalAnswer),
+    Endpoint("POST", "/runs/{id}/stop", "Stop a run", CHAT, runs.stop_run, run_models.StopAnswer),
     Endpoint(
         "POST",
         "/runs/{id}/steer",
@@ -143,20 +145,28 @@ ENDPOINTS = (
         waits=True,
     ),
     Endpoint(
-        "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
+        "GET",
+        "/tree/{of}",
+        "The tree of a run or session",
+        READ,
+        runs.get_tree,
+        run_models.TreesAnswer,
+        inputs.LimitQuery,
     ),
-    Endpoint("GET", "/trees/active", "Trees that have not settled", READ, runs.list_active_trees, answers.TreesAnswer),
-    Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, answers.TreesAnswer, inputs.TreesQuery),
+    Endpoint(
+        "GET", "/trees/active", "Trees that have not settled", READ, runs.list_active_trees, run_models.TreesAnswer
+    ),
+    Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, run_models.TreesAnswer, inputs.TreesQuery),
     Endpoint(
         "GET",
         "/subagents",
         "List sub-agents",
         READ,
         subagents.list_subagents,
-        answers.SubagentsAnswer,
+        run_models.SubagentsAnswer,
         inputs.SubagentsQuery,
     ),
-    Endpoint("GET", "/subagents/{id}", "Show a sub-agent", READ, subagents.get_subagent, answers.SubagentAnswer),
+    Endpoint("GET", "/subagents/{id}", "Show a sub-agent", READ, subagents.get_subagent, run_models.SubagentAnswer),
     Endpoint(
         "GET",
         "/subagents/{id}/log",
@@ -194,7 +204,7 @@ ENDPOINTS = (
         "Stop a sub-agent and all below it",
         CHAT,
         subagents.stop_subagent,
-        answers.SubagentStopAnswer,
+        run_models.SubagentStopAnswer,
     ),
     Endpoint(
         "POST",
@@ -204,14 +214,16 @@ ENDPOINTS = (
         subagents.retry_delivery,
         answers.KeyAnswer,
     ),
-    Endpoint("GET", "/questions", "What waits for a person", ADMIN, questions.list_questions, answers.QuestionsAnswer),
+    Endpoint(
+        "GET", "/questions", "What waits for a person", ADMIN, questions.list_questions, chat_models.QuestionsAnswer
+    ),
     Endpoint(
         "POST",
         "/questions/decide",
         "Allow or deny a command",
         ADMIN,
         questions.decide,
-        answers.DecidedAnswer,
+        chat_models.DecidedAnswer,
         body=questions.DecideInput,
     ),
     Endpoint(
@@ -220,7 +232,7 @@ ENDPOINTS = (
         "Answer what an agent asked",
         ADMIN,
         questions.answer,
-        answers.DecidedAnswer,
+        chat_models.DecidedAnswer,
         body=questions.AnswerInput,
     ),
     Endpoint(

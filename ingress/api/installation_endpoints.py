@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ingress.api.handlers import channels, events, installation, models, outbox, pairing, tokens
 from ingress.api.models import answers, inputs
+from ingress.api.models import chats as chat_models
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
 
@@ -14,19 +15,19 @@ INSTALLATION = (
     Endpoint("GET", "/status", "Workers, lanes and leases", READ, installation.get_status, answers.StatusAnswer),
     Endpoint("GET", "/damaged", "Records that cannot be read", ADMIN, installation.get_damaged, answers.Done),
     Endpoint(
-        "GET", "/outbox", "Messages to chats", READ, outbox.list_messages, answers.OutboxAnswer, inputs.OutboxQuery
+        "GET", "/outbox", "Messages to chats", READ, outbox.list_messages, chat_models.OutboxAnswer, inputs.OutboxQuery
     ),
-    Endpoint("GET", "/outbox/{id}", "Show a message to a chat", READ, outbox.get_message, answers.OutgoingAnswer),
-    Endpoint("POST", "/outbox/{id}/retry", "Send it again", ADMIN, outbox.retry_message, answers.OutgoingAnswer),
-    Endpoint("POST", "/outbox/{id}/drop", "Never send it", ADMIN, outbox.drop_message, answers.OutgoingAnswer),
-    Endpoint("GET", "/pairing", "Who may write from chats", ADMIN, pairing.list_pairings, answers.PairingAnswer),
+    Endpoint("GET", "/outbox/{id}", "Show a message to a chat", READ, outbox.get_message, chat_models.OutgoingAnswer),
+    Endpoint("POST", "/outbox/{id}/retry", "Send it again", ADMIN, outbox.retry_message, chat_models.OutgoingAnswer),
+    Endpoint("POST", "/outbox/{id}/drop", "Never send it", ADMIN, outbox.drop_message, chat_models.OutgoingAnswer),
+    Endpoint("GET", "/pairing", "Who may write from chats", ADMIN, pairing.list_pairings, chat_models.PairingAnswer),
     Endpoint(
         "POST",
         "/pairing/approve",
         "Let somebody in",
         ADMIN,
         pairing.approve,
-        answers.AdmissionAnswer,
+        chat_models.AdmissionAnswer,
         body=pairing.ApproveInput,
     ),
     Endpoint(
@@ -35,25 +36,30 @@ INSTALLATION = (
         "Revoke access",
         ADMIN,
         pairing.revoke,
-        answers.AdmissionAnswer,
+        chat_models.AdmissionAnswer,
         body=pairing.RevokeInput,
     ),
-    Endpoint("GET", "/channels", "Accounts of chat channels", READ, channels.list_channels, answers.ChannelsAnswer),
+    Endpoint("GET", "/channels", "Accounts of chat channels", READ, channels.list_channels, chat_models.ChannelsAnswer),
     Endpoint(
         "POST",
         "/channels/test",
         "Ask a channel about an account, and send a message",
         ADMIN,
         channels.test_channel,
-        answers.ChannelTestAnswer,
+        chat_models.ChannelTestAnswer,
         body=inputs.ChannelTestInput,
         waits=True,
     ),
     Endpoint(
-        "GET", "/channels/{channel}", "Show a default account", ADMIN, channels.get_channel, answers.ChannelAnswer
+        "GET", "/channels/{channel}", "Show a default account", ADMIN, channels.get_channel, chat_models.ChannelAnswer
     ),
     Endpoint(
-        "GET", "/channels/{channel}/{account}", "Show an account", ADMIN, channels.get_channel, answers.ChannelAnswer
+        "GET",
+        "/channels/{channel}/{account}",
+        "Show an account",
+        ADMIN,
+        channels.get_channel,
+        chat_models.ChannelAnswer,
     ),
     Endpoint("GET", "/tokens", "List access tokens", ADMIN, tokens.list_tokens, answers.TokensAnswer),
     Endpoint(

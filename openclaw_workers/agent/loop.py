@@ -6,11 +6,8 @@ how a turn resumes after a crash.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import structlog
 
@@ -20,18 +17,14 @@ from openclaw_workers.agent.context.history import (
     fit,
     open_calls,
     repair,
-    result_for,
     with_unique_call_ids,
 )
 from openclaw_workers.agent.context.request_view import RequestView
 from openclaw_workers.agent.context.side_calls import SideCalls
 from openclaw_workers.agent.context.window_keeper import SmallerWindow, WindowKeeper
-from openclaw_workers.agent.interrupted_calls import interrupted_result
-from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, with_warning
 from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
-from openclaw_workers.agent.prompt import texts
-from openclaw_workers.agent.tool_runner import ToolOutcome, run_batch, run_call
+from openclaw_workers.agent.tool_calls import ToolCalls
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import replace_surrogates, replace_surrogates_in_json
@@ -50,8 +43,7 @@ from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.redaction import mask_known, mask_known_in_json
-from openclaw_workers.tools.aliases import arguments, canonical
-from openclaw_workers.tools.base import Tool, ToolContext
+from openclaw_workers.tools.aliases import canonical
 
 log = structlog.get_logger(__name__)
 
@@ -67,19 +59,25 @@ class AgentLoop:
         self._setup = setup
         self._journal = journal
         self._asker = replace(asker, on_chosen=self._check_window)
-        self._cancel = asker.cancel
         self._budget = int(min(setup.window, setup.context_tokens or setup.window) * WINDOW_SHARE)
         self.history = list(history)
         """The newest entries of the session's log as stored, plus those that this turn adds."""
+        self._calls = ToolCalls(setup, journal, asker.cancel, self.history)
         self._keeper = self._make_keeper(setup.view) if setup.view else None
-        self.worked = 0.0
-        """Seconds spent in tools since the last record."""
-        self.begun = {setup.started_call}
-        """Ids of tool calls that this or an earlier owner started: they may have taken effect."""
 
     @property
     def partial(self) -> str:
         return self._asker.partial
+
+    @property
+    def worked(self) -> float:
+        """Seconds spent in tools since the last record."""
+        return self._calls.worked
+
+    @property
+    def begun(self) -> set[str]:
+        """Ids of tool calls that this or an earlier owner started: they may have taken effect."""
+        return self._calls.begun
 
     def run(self) -> AssistantEntry:
         """Run the turn to its final answer, which the caller commits.
@@ -94,7 +92,7 @@ class AgentLoop:
             answer = self._ask()
             if not answer.tool_calls:
                 return answer
-            self._record(answer, starting=self._groups(answer.tool_calls)[0][0].id)
+            self._record(answer, starting=self._calls.groups(answer.tool_calls)[0][0].id)
             self._finish_calls()
         raise ProviderError(
             f"the turn was ended after {self._setup.max_model_calls} model calls without an answer",
@@ -136,7 +134,7 @@ class AgentLoop:
     def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
         self.history += entries
         self._asker.forget_partial()
-        worked, self.worked = self.worked, 0.0
+        worked = self._calls.take_worked()
         self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer, worked=worked)
 
     def _ask(self) -> AssistantEntry:
@@ -230,7 +228,7 @@ class AgentLoop:
         return f"Compacted: about {done.tokens_before:,} tokens became {done.tokens_after:,}."
 
     def _make_keeper(self, view: RequestView) -> WindowKeeper:
-        side_calls = SideCalls(self._setup, self._asker, self._execute_unseen)
+        side_calls = SideCalls(self._setup, self._asker, self._calls.execute_unseen)
         return WindowKeeper(
             view=view,
             run_id=self._setup.run_id,
@@ -245,11 +243,10 @@ class AgentLoop:
 
     def _record_own(self, entry: CompactionEntry | NoticeEntry) -> None:
         self.history.append(entry)
-        worked, self.worked = self.worked, 0.0
-        self._journal.record([entry], worked=worked)
+        self._journal.record([entry], worked=self._calls.take_worked())
 
     def _finish_calls(self, *, resuming: bool = False) -> None:
-        groups = self._groups(open_calls(self.history))
+        groups = self._calls.groups(open_calls(self.history))
         if resuming and groups and groups[0][0].id != self._setup.started_call:
             # The previous owner shut down before it started this call. Record that it starts now, so that nobody
             # starts it again if this worker dies too (I5).
@@ -262,153 +259,13 @@ class AgentLoop:
             if group[0].id in self.begun:  # an earlier owner started it, and with it the whole group
                 self.begun.update(call.id for call in group)
             if len(group) > 1:
-                results = self._execute_group(group)
+                results = self._calls.execute_group(group)
             else:
-                results = [self._recover(group[0]) if resuming else self._execute(group[0])]
+                results = [(self._calls.recover if resuming else self._calls.execute)(group[0])]
             at = {"timestamp": now_ms(), "run_id": self._setup.run_id}
             results = [result.model_copy(update=at) for result in results]
             following = groups[index][0].id if index < len(groups) else ""
             self._record(*results, starting=following, may_steer=not following)
-
-    def _groups(self, calls: Sequence[ToolCallBlock]) -> list[list[ToolCallBlock]]:
-        """Group the calls of batched tools and put these groups first; every other call is a group of its own."""
-        together: dict[str, list[ToolCallBlock]] = {}
-        alone = []
-        for call in calls:
-            tool = self._tool(call)
-            if tool is not None and tool.batched:
-                together.setdefault(tool.name, []).append(call)
-            else:
-                alone.append([call])
-        return [*together.values(), *alone]
-
-    def _execute_group(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
-        """Run the calls of a group together, except those that loop detection blocks."""
-        verdicts = {call.id: self._judge(call) for call in calls}
-        asked = [self._ask_hooks(call) for call in calls if verdicts[call.id].action is not Action.BLOCK]
-        allowed = [call for call, blocked in asked if not blocked]
-        done = {each.tool_call_id: each for each in self._execute_together(allowed)} if allowed else {}
-        done |= {call.id: result_for(call, blocked, is_error=True) for call, blocked in asked if blocked}
-        results = []
-        for call in calls:
-            verdict, result = verdicts[call.id], done.get(call.id)
-            text = with_warning(result.text, verdict) if result else verdict.text
-            failed, files = (result.is_error, result.files) if result else (True, ())
-            results.append(result_for(call, text, is_error=failed, files=files))
-        return results
-
-    def _execute_together(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
-        tool = self._tool(calls[0])
-        assert tool is not None
-        for call in calls:
-            self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
-        self._cancel.check()
-        self._journal.allow(self._setup.tool_timeout_seconds)
-        self.begun.update(call.id for call in calls)
-        with self._working():
-            outcomes = run_batch(tool, [(call, self._context(call)) for call in calls])
-        for call, each in zip(calls, outcomes, strict=True):
-            self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
-            self._tell_hooks(call, each)
-        return [_result(call, each, each.quoted) for call, each in zip(calls, outcomes, strict=True)]
-
-    def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
-        """Finish a call that an earlier owner left open, as far as its effect allows."""
-        return interrupted_result(call, self._tool(call), self._setup) or self._execute(call)
-
-    def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
-        setup, verdict = self._setup, self._judge(call)
-        if verdict.action is Action.BLOCK:
-            return result_for(call, verdict.text, is_error=True)
-        call, blocked = self._ask_hooks(call)
-        if blocked:
-            return result_for(call, blocked, is_error=True)
-        self._cancel.check()
-        self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
-        self._journal.allow(setup.tool_timeout_seconds)
-        self.begun.add(call.id)
-        with self._working():
-            outcome = run_call(call, setup.tools, self._context(call))
-        self._tell_hooks(call, outcome)
-        shown = {"result": outcome.plain[:RESULT_CHARS]} if setup.shows_results else {}
-        self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": outcome.failed, **shown})
-        return _result(call, outcome, with_warning(outcome.quoted, verdict))
-
-    def _ask_hooks(self, call: ToolCallBlock) -> tuple[ToolCallBlock, str]:
-        """The call as plugins want it, and why they do not let it run, if so. The transcript keeps the model's own."""
-        hooks = self._setup.hooks
-        if hooks is None or not hooks.is_used("before_tool_call"):
-            return call, ""
-        verdict = hooks.ask("before_tool_call", self._hook_event(call))
-        if verdict.blocked:
-            log.warning("tool.blocked_by_hook", tool=call.name, call_id=call.id)
-            return call, texts.BLOCKED_BY_HOOK.format(why=verdict.blocked)
-        changes = {"name": canonical(call.name), "arguments": verdict.event["arguments"]}
-        return call.model_copy(update=changes), ""
-
-    def _tell_hooks(self, call: ToolCallBlock, outcome: ToolOutcome) -> None:
-        hooks = self._setup.hooks
-        if hooks is not None and hooks.is_used("after_tool_call"):
-            result = {"result": outcome.plain, "error": outcome.failed}
-            hooks.fire("after_tool_call", {**self._hook_event(call), **result})
-
-    def _hook_event(self, call: ToolCallBlock) -> dict[str, Any]:
-        setup = self._setup
-        who = {"sessionKey": setup.session_key, "agentId": setup.agent_id, "runId": setup.run_id, "callId": call.id}
-        return {**who, "tool": canonical(call.name), "arguments": dict(arguments(call.name, call.arguments))}
-
-    @contextmanager
-    def _working(self) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.worked += time.monotonic() - began
-
-    def _judge(self, call: ToolCallBlock) -> Verdict:
-        detection = self._setup.loop_detection
-        verdict = judge(past_calls(self.history, self._setup.run_id, detection.history_size), call, detection)
-        if verdict.action is Action.BLOCK:
-            log.warning("tool.blocked", tool=call.name, call_id=call.id)
-        return verdict
-
-    def _execute_unseen(self, call: ToolCallBlock) -> ToolResultEntry:
-        """Run a tool call of a side conversation, without showing it. The time limit of the current step applies."""
-        self._cancel.check()
-        with self._working():
-            outcome = run_call(call, self._setup.tools, self._context(call))
-        return _result(call, outcome, outcome.quoted)
-
-    def _context(self, call: ToolCallBlock) -> ToolContext:
-        setup, tool = self._setup, self._tool(call)
-        return ToolContext(
-            workspace=setup.workspace,
-            call_id=call.id,
-            agent_id=setup.agent_id,
-            session_key=setup.session_key,
-            cancel=self._cancel,
-            timeout_seconds=setup.tool_timeout_seconds,
-            progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": mask_known(line)}),
-            exec_seconds=setup.exec_seconds,
-            yield_seconds=setup.yield_seconds,
-            commands=setup.commands,
-            sandbox=setup.sandbox,
-            shown_workspace=setup.shown_workspace,
-            may_background="process" in setup.tools,
-            sessions=setup.sessions,
-            memory=setup.memory,
-            web=setup.web,
-            schedules=setup.schedules,
-            messages=setup.messages,
-            questions=setup.questions,
-            approvals=setup.approvals.for_call(call.id) if setup.approvals else None,
-            environment={**setup.environment, **(setup.secrets(tool) if tool is not None else {})},
-            skill_paths=setup.skill_paths,
-            skill_files=setup.skill_files,
-        )
-
-    def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:
-        return self._setup.tools.get(canonical(call.name))
 
 
 def _storable(block: AssistantBlock) -> AssistantBlock:
@@ -424,13 +281,3 @@ def _storable(block: AssistantBlock) -> AssistantBlock:
                 name=replace_surrogates(block.name),
                 arguments=mask_known_in_json(replace_surrogates_in_json(block.arguments)),
             )
-
-
-def _result(call: ToolCallBlock, outcome: ToolOutcome, text: str) -> ToolResultEntry:
-    return result_for(call, text, is_error=outcome.failed, files=outcome.files)
-
-
-def _brief(call: ToolCallBlock) -> str:
-    """The call's first argument in one line, for viewers."""
-    first = next(iter(call.arguments.values()), "")
-    return " ".join(str(first).split())[:BRIEF_CHARS]

@@ -112,11 +112,9 @@ class CliContext(CliConfiguration):
 
     @cached_property
     def archives(self) -> ArchiveWriter:
-        from openclaw_workers.engine.archives.writer import ArchiveWriter
+        from openclaw_workers.engine.intake_graph import archives_of
 
-        return ArchiveWriter(
-            self.stores.archives, self.loaded.settings, self.loaded.state_dir, self.stores.memory_notes
-        )
+        return archives_of(self.stores, self.loaded)
 
     @cached_property
     def control(self) -> Control:

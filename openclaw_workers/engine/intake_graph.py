@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import placed_workspaces
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.archives.writer import ArchiveWriter
@@ -13,6 +15,7 @@ from openclaw_workers.engine.intake.commands.context import CommandServices
 from openclaw_workers.engine.intake.skill_commands import SkillFinder
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
+from openclaw_workers.place_id import seen_place
 
 
 def chats_of(settings: Settings) -> ChatDelivery:
@@ -30,6 +33,19 @@ def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = No
         waker=waker,
         chats=chats_of(stores.settings),
         archives=archives,
+    )
+
+
+def archives_of(stores: Stores, loaded: Loaded) -> ArchiveWriter:
+    """What writes archives in a process that is no worker: those of agents whose files this host sees."""
+    workspaces = placed_workspaces(loaded.settings, loaded.state_dir)
+
+    def is_elsewhere(agent_id: str) -> bool:
+        place, directory = stores.places.route(agent_id), workspaces.get(agent_id)
+        return bool(place) and (directory is None or seen_place(directory) != place)
+
+    return ArchiveWriter(
+        stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes, is_elsewhere=is_elsewhere
     )
 
 

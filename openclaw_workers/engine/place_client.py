@@ -47,15 +47,14 @@ class PlaceClient:
             PlaceFailed: it could not be done.
         """
         until = time.monotonic() + seconds
-        owner = self._requests.owner(place)
-        request = self._requests.ask(place, operation, arguments)
+        request, owner = self._requests.ask(place, operation, arguments)
         owned_at = time.monotonic()
         while time.monotonic() < until:
             answer = self._requests.next_answer(request)
             if answer is None:
                 now = self._requests.owner(place)
                 if now and now != owner:
-                    owner, request = now, self._requests.ask(place, operation, arguments)
+                    request, owner = self._requests.ask(place, operation, arguments)
                 if now:
                     owned_at = time.monotonic()
                 elif time.monotonic() - owned_at > LEASE_MS / 1000:  # a worker that is there takes it within a lease

@@ -244,7 +244,7 @@ class WorkerEngine:
             transcripts=self.transcripts,
             calibration=self.calibration,
             reader=self.stores.reader,
-            received=ReceivedFiles(self.stores.uploads),
+            received=ReceivedFiles(self.stores.uploads, self.places.is_elsewhere),
             sandboxes=self.turn_sandboxes,
             main_key=self.loaded.settings.session.main_key,
         )
@@ -465,7 +465,12 @@ class WorkerEngine:
     def archives(self) -> ArchiveWriter:
         stores, loaded = self.stores, self.loaded
         return ArchiveWriter(
-            stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes, on_written=self._session_ended
+            stores.archives,
+            loaded.settings,
+            loaded.state_dir,
+            stores.memory_notes,
+            is_elsewhere=self.places.is_elsewhere,
+            on_written=self._session_ended,
         )
 
     def _session_ended(self, archive: Archive) -> None:

@@ -43,7 +43,8 @@ def _protocol(api: Api) -> WireProtocol:
 
 
 @cache
-def _warm_up(api: Api) -> None:
+def warm_up_api(api: Api) -> None:
+    """Load what the first call by this API loads."""
     _protocol(api).warm_up()
 
 
@@ -73,7 +74,7 @@ class RemoteProvider(Provider):
         return self.model(model).files
 
     def warm_up(self, model: str) -> None:
-        _warm_up(self.model(model).api)
+        warm_up_api(self.model(model).api)
 
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         endpoint = request.endpoint or self._first()

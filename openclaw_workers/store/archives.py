@@ -82,6 +82,15 @@ class Archives:
         _, about, written, size = reply
         return _archive(archive_id, about, token, written, size)
 
+    def agent_of(self, archive_id: str) -> str:
+        """Whose archive it is; "" if it is written already, or damaged, which `claim` reports."""
+        with store_errors():
+            about = self._redis.hget(self._keys.archives, archive_id)
+        try:
+            return str(json.loads(str(about))["agent_id"]) if about else ""
+        except (ValueError, KeyError, TypeError):
+            return ""
+
     def part(self, archive: Archive) -> list[str]:
         """The entries to be written next."""
         with store_errors():

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import structlog
-
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.domain.outgoing import OutboxEntry, OutgoingMessage
 from openclaw_workers.domain.stored_json import model_json, versioned
 from openclaw_workers.errors import BadInput, CorruptRecord, NewerRecord, NotFound, StoreFull
+from openclaw_workers.logger import get_logger
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.outbox_files import OutboxFiles
@@ -29,7 +28,7 @@ from openclaw_workers.store.outbox_records import (
 )
 from openclaw_workers.store.pipelines import each_answer
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Outbox:

@@ -36,16 +36,17 @@ class PlaceRequests:
         with store_errors():
             return str(self._redis.get(self._keys.place_owner(place)) or "")
 
-    def ask(self, place: str, operation: str, arguments: dict[str, Any]) -> str:
-        """Put a question to the owner; returns the id under which it answers."""
+    def ask(self, place: str, operation: str, arguments: dict[str, Any]) -> tuple[str, str]:
+        """Put a question to the owner; returns the id under which it answers, and its token ("" if there is none)."""
         request_id = new_token()
         question = json.dumps({"id": request_id, "operation": operation, "arguments": arguments})
         key = self._keys.place_requests(place)
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.rpush(key, question)
             pipe.ltrim(key, -MOST_WAITING, -1)
-            pipe.execute()
-        return request_id
+            pipe.get(self._keys.place_owner(place))
+            owner = pipe.execute()[-1]
+        return request_id, str(owner or "")
 
     def next_question(self, place: str) -> dict[str, Any] | None:
         """The oldest question; waits for one a little."""

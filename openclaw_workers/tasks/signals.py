@@ -30,6 +30,7 @@ from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
+from openclaw_workers.process_title import set_title
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.keys import queue_name
 from openclaw_workers.store.server_settings import unsafe_settings
@@ -53,11 +54,11 @@ class _Current:
     facts: WorkerFacts | None = None
     nodename = ""
     """Celery's name of this worker, for orders to it."""
-    leaving = mmap.mmap(-1, 1)
+    leaving: mmap.mmap
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
-    drained = mmap.mmap(-1, 1)
+    drained: mmap.mmap
     """One byte that tells whoever consumes, the parent of a pool too, that the worker is drained."""
-    places = SharedText()
+    places: SharedText
     """Tells it which places have a queue of their own."""
 
 
@@ -77,6 +78,14 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     silence_shutdown_message()
     silence_full_redis_tracebacks()
+
+
+@celeryd_init.connect
+def _share_with_pool(**_: Any) -> None:
+    """When a worker starts, not at import: forks of a process that has imported this module must not share them."""
+    _Current.leaving = mmap.mmap(-1, 1)
+    _Current.drained = mmap.mmap(-1, 1)
+    _Current.places = SharedText()
 
 
 @celeryd_init.connect
@@ -148,7 +157,9 @@ def _stopped(**_: Any) -> None:
 
 @worker_ready.connect
 def _ready(**_: Any) -> None:
-    log.info("worker.ready", lane=_Current.facts.lane if _Current.facts else "")
+    lane = _Current.facts.lane if _Current.facts else ""
+    set_title(f"ocw worker-{lane}")  # Celery has set a title of its own
+    log.info("worker.ready", lane=lane)
     if os.geteuid() == 0:
         log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
     if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` prints it once

@@ -61,7 +61,7 @@ def test_a_worker_carries_as_many_as_its_lane_is_set_to(
 
     [argv] = started
     assert argv[argv.index("-c") + 1] == str(concurrency)
-    plan = _plan(cli, cli.loaded, {}, with_flower=False, with_ingress=False)
+    plan = _plan(cli, cli.loaded, {}, with_flower=False, with_ingress=False, forks=False)
     assert plan.concurrency[Lane(lane)] == concurrency
 
 

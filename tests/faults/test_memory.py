@@ -55,7 +55,7 @@ def test_another_service_worker_takes_the_index_over(make_fleet: MakeFleet) -> N
     second = fleet.worker("service")
     write_files(fleet, "late")
 
-    request = fleet.stores.place_requests.ask(state_dir_id(fleet.workspace.parent), "sync", {"agent": "main"})
+    request, _ = fleet.stores.place_requests.ask(state_dir_id(fleet.workspace.parent), "sync", {"agent": "main"})
     eventually(lambda: fleet.stores.place_requests.next_answer(request), within=30)  # it has begun to index
     owner.kill()
 

@@ -171,3 +171,15 @@ def test_commands_of_the_chat_itself(terminal: Terminal, ocw_cli: Ocw) -> None:
     terminal.shows("\nassistant: said there\n")
     terminal.type("/steer\r")
     terminal.shows("expected /steer and a message")
+
+
+def test_a_steered_message_joins_the_turn_that_runs(terminal: Terminal, live_fleet: Fleet) -> None:
+    gate = Gate(live_fleet, "steered")
+    terminal.shows("\n>")
+    terminal.type(as_text(program(gate.step, say("not steered"))) + "\r")
+    terminal.shows("running exec while")
+    terminal.type(f"/steer {as_text(program(say('steered')))}\r")
+    terminal.shows("[sent]")
+    gate.open()
+    terminal.shows("[a message joined this turn]")
+    terminal.shows("\nsteered\n")

@@ -24,7 +24,7 @@ from tests.support.redis_server import RedisServer, free_port, is_rewritten, jou
 from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 
-WORKERS = {"worker-main", "worker-subagent", "worker-service"}
+WORKERS = {"worker-main", "worker-subagent", "worker-service"} | ({"fork-server"} if sys.platform == "linux" else set())
 
 
 class Ocw:

@@ -19,7 +19,10 @@ ALLOWED = {
     # Celery's and kombu's own classes have no constructor of ours to pass these to.
     "tasks/kombu/batch_fetch.py": {"Transport.Channel"},
     # Celery calls plain functions; what the process holds is kept in a class of that module.
-    "tasks/signals.py": {"instance.prepare_args", "_Current.facts", "_Current.nodename", "_Current.worker"},
+    "tasks/signals.py": {
+        "instance.prepare_args",
+        *(f"_Current.{name}" for name in ("facts", "nodename", "worker", "leaving", "drained", "places")),
+    },
 }
 
 

@@ -196,7 +196,8 @@ class AttachedChat:
             raise BadInput(f"{argument!r} is not a number of entries", hint="/history 20")
         entries, _ = self._cli.backend.history(self._at.session, int(argument or ENTRIES) or ENTRIES)
         lines = [line for fields in entries for line in entry_lines(entry_of(fields))]
-        self._terminal.print("".join(f"{line}\n" for line in lines) or "(the transcript is empty)\n")
+        plain = self._terminal.renderer.plain
+        self._terminal.print("".join(plain(line, hanging="  ") for line in lines) or "(the transcript is empty)\n")
 
     def _switch(self, wanted: str) -> None:
         """Go on in another session."""

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
+from openclaw_workers.cli.render.escapes import strip_escapes
 from openclaw_workers.cli.render.text import has_colour
 
 CODE_THEME = "ansi_dark"
@@ -65,7 +66,15 @@ class Renderer:
                 child.type = "hardbreak"
         with self._console.capture() as captured:
             self._console.print(document)
-        return "".join(f"{line.rstrip()}\n" for line in captured.get().rstrip().splitlines())
+        lines = [line.rstrip() for line in captured.get().split("\n")]
+        shown = [at for at, line in enumerate(lines) if strip_escapes(line).strip()]
+        return "".join(f"{line}\n" for line in lines[shown[0] : shown[-1] + 1]) if shown else ""
+
+    def plain(self, text: str, hanging: str = "") -> str:
+        """Text without markup, wrapped at words. `hanging` stands before every line but the first."""
+        columns = self._console.width - 1 - len(hanging)
+        lines = [line.plain.rstrip() for line in Text(text.expandtabs()).wrap(self._console, columns)]
+        return f"\n{hanging}".join(lines) + "\n"
 
     def last_lines(self, text: str, count: int) -> list[str]:
         """The end of a plain text, wrapped at words."""

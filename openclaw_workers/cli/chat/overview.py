@@ -81,4 +81,4 @@ def show_overview(found: Overview, terminal: ChatTerminal) -> None:
 def show_question(text: str, terminal: ChatTerminal) -> None:
     """A message of a person, as it was typed."""
     mark = styled(">", sys.stdout, bold=True)
-    terminal.print(f"\n{mark} " + printable(text).replace("\n", "\n  ") + "\n")
+    terminal.print(f"\n{mark} {terminal.renderer.plain(printable(text), hanging='  ')}")

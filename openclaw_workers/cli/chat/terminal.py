@@ -115,8 +115,9 @@ class ChatTerminal:
 
     def report(self, message: str, hint: str | None) -> None:
         """Print an error."""
-        lines = [f"{styled('error:', sys.stdout, fg='red')} {printable(message)}\n"]
-        lines += [f"{styled('hint:', sys.stdout, fg='cyan')} {printable(hint)}\n"] if hint else []
+        plain = self.renderer.plain
+        lines = [f"{styled('error:', sys.stdout, fg='red')} {plain(printable(message), hanging=' ' * 7)}"]
+        lines += [f"{styled('hint:', sys.stdout, fg='cyan')} {plain(printable(hint), hanging=' ' * 6)}"] if hint else []
         self.print("".join(lines))
 
     def print(self, text: str) -> None:

@@ -16,6 +16,7 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.engine.fleet_config import in_force, publish_if_none
 from openclaw_workers.errors import BadInput
 from openclaw_workers.logs import setup_logging
+from openclaw_workers.process_title import set_title
 
 
 @click.command(epilog="Example: ocw ingress --port 8080")
@@ -36,6 +37,7 @@ def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
     cli.export_environment()  # for Celery, should it be needed to wake workers
     is_json = cli.json or os.environ.get("OPENCLAW_LOG_FORMAT") == "json"
     setup_logging(json=is_json)
+    set_title("ocw ingress")
     run(_with_options(cli.loaded, bind, port), cli.redis_url, lambda: _with_options(_newest(cli), bind, port))
 
 

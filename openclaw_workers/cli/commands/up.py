@@ -24,6 +24,7 @@ from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_ru
 from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan, require_answer
 from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.config.configured_models import configured_apis
 from openclaw_workers.config.host import find_host, find_state_dir, working_dir
 from openclaw_workers.config.loader import Loaded, check_local
 from openclaw_workers.config.resolve import default_model
@@ -64,6 +65,7 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--detach", is_flag=True, help="Return once everything is ready; `ocw down` stops it.")
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
 @click.option("--no-ingress", is_flag=True, help="Do not start the HTTP interface.")
+@click.option("--apart", is_flag=True, help="Do not fork the processes from one (Linux); start each by itself.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
 @without_secret_option
 @click.option("--ready-fd", type=int, default=None, hidden=True)
@@ -75,6 +77,7 @@ def up(
     detach: bool,
     no_flower: bool,
     no_ingress: bool,
+    apart: bool,
     concurrency: dict[Lane, int] | None,
     without_secret: tuple[str, ...],
     ready_fd: int | None,
@@ -97,7 +100,8 @@ def up(
     state_dir = cli.host.state_dir
     prepare_state_dir(state_dir)
     if detach:
-        options = [*(["--no-flower"] if no_flower else []), *(["--no-ingress"] if no_ingress else [])]
+        flags = {"--no-flower": no_flower, "--no-ingress": no_ingress, "--apart": apart}
+        options = [flag for flag, is_given in flags.items() if is_given]
         if concurrency:
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         with _explained(state_dir):
@@ -115,6 +119,7 @@ def up(
                 concurrency or {},
                 with_flower=not no_flower,
                 with_ingress=not no_ingress,
+                forks=not apart and sys.platform == "linux",
             )
             _run(cli, loaded, plan, ready_fd)
         finally:
@@ -258,6 +263,7 @@ def _plan(
     *,
     with_flower: bool,
     with_ingress: bool,
+    forks: bool,
 ) -> UpPlan:
     settings = loaded.settings
     return UpPlan(
@@ -269,9 +275,11 @@ def _plan(
         grace_seconds=settings.engine.grace_seconds,
         with_flower=with_flower,
         with_ingress=with_ingress,
+        forks=forks,
         ingress_port=settings.gateway.port,
         is_port_fixed=loaded.origins["gateway.port"] != "default",
         task_events=settings.engine.task_events,
+        apis=configured_apis(settings, default_model(settings, os.environ)),
         is_local_config=cli.local_config,
     )
 

@@ -14,7 +14,10 @@ from openclaw_workers.state_dir import Runtime
 from openclaw_workers.store.tokens import CODE_SECONDS
 
 NOT_YET = "not reached yet; `ocw channels status` shows why"
-OFFLINE_NOTICE = "No API key and no model server is configured: agents answer with the built-in model, offline/demo."
+OFFLINE_NOTICE = (
+    "No API key and no model server is configured: agents answer with the built-in model, offline/demo.\n"
+    "  `ocw init` sets a key up."
+)
 
 
 def as_text(

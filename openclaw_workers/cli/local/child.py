@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+from openclaw_workers.cli.local.start_program import Started, Starter, start_program
+
 _LONGEST_LINE_BYTES = 64 * 1024
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +44,14 @@ class ChildSpec:
     lock_path: Path | None = None
     """Locked while the child or a fork of it is alive, even if the supervisor is gone."""
 
+    new_stdin: Callable[[], int] | None = None
+    """Makes the file that becomes its stdin, for each start anew; it has none otherwise."""
+
+    modules: tuple[str, ...] = ()
+    """What a Python program imports, for those who fork it."""
+
+    start: Starter = start_program
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -73,7 +78,7 @@ class Child:
         """By this process or an earlier one."""
         self.launched_at = 0.0
         self.restart_at: float | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Started | None = None
         self._partial = b""
 
     @property
@@ -93,16 +98,7 @@ class Child:
         self.serves = False
         lock_fd = _lock(self.spec.lock_path) if self.spec.lock_path is not None else None
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - our own argv, no shell
-                self.spec.argv,
-                env=self.spec.env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=() if lock_fd is None else (lock_fd,),
-                preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - the supervisor has no threads
-            )
+            self._process = self.spec.start(self.spec, lock_fd)
         finally:
             if lock_fd is not None:
                 os.close(lock_fd)
@@ -111,8 +107,7 @@ class Child:
     @property
     def output_fd(self) -> int:
         assert self._process is not None
-        assert self._process.stdout is not None
-        return self._process.stdout.fileno()
+        return self._process.output.fileno()
 
     def read_lines(self) -> list[str] | None:
         """Return the lines written since the last call, or None at the end of the output."""
@@ -137,10 +132,9 @@ class Child:
     def reap(self) -> str:
         """Kill the rest of the group, reap the process and return how it ended."""
         assert self._process is not None
-        assert self._process.stdout is not None
         self.kill()
         code = self._process.wait()
-        self._process.stdout.close()
+        self._process.output.close()
         self._process = None
         self._partial = b""
         return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
@@ -164,15 +158,3 @@ def _lock(path: Path) -> int:
         os.close(fd)
         raise
     return fd
-
-
-def _die_with(parent: int) -> Callable[[], None]:
-    """Make the kernel send SIGTERM to the child when the supervisor dies, even by SIGKILL (Linux only)."""
-
-    def tie() -> None:
-        if _LIBC is not None:
-            _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-            if os.getppid() != parent:  # gone between fork and prctl
-                os._exit(1)
-
-    return tie

@@ -14,10 +14,12 @@ from typing import Any
 from openclaw_workers.cli.local.celery_argv import CELERY
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.cli.local.saved_endpoint import LOOPBACK, SavedEndpoint
+from openclaw_workers.cli.local.start_program import Starter, start_program
 
 NAME = "flower"
 DEFAULT_PORT = 5555
 USER = "ocw"
+MODULES = ("flower.command", "flower.app", "flower.urls", "celery.bin.celery", "kombu.transport.redis")
 ASK_SECONDS = 4.0
 """It waits a second for the answers of all workers before it answers itself."""
 
@@ -28,7 +30,9 @@ def url_of(endpoint: SavedEndpoint) -> str:
     return f"http://{LOOPBACK}:{endpoint.port}"
 
 
-def flower_spec(endpoint: SavedEndpoint, env: Mapping[str, str], queues: Collection[str]) -> ChildSpec:
+def flower_spec(
+    endpoint: SavedEndpoint, env: Mapping[str, str], queues: Collection[str], start: Starter = start_program
+) -> ChildSpec:
     """`queues`: those of the workers that are ready; Flower is ready when it shows all of them."""
     own = {
         # In the environment, not on the command line: the password must not show in `ps`.
@@ -52,6 +56,8 @@ def flower_spec(endpoint: SavedEndpoint, env: Mapping[str, str], queues: Collect
         stop_seconds=5.0,
         start_attempts=1,
         is_shown=False,
+        modules=MODULES,
+        start=start,
         clean=lambda line: _OWN_STAMP.sub("", line),
     )
 

@@ -10,6 +10,7 @@ import redis
 
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.cli.local.saved_endpoint import any_free_port, is_free
+from openclaw_workers.cli.local.start_program import Starter, start_program
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.state_dir import write_private
@@ -21,11 +22,14 @@ from openclaw_workers.store.tokens import Tokens
 NAME = "ingress"
 TOKEN_FILE = "admin.token"  # noqa: S105 - the name of a file
 PORT_FILE = "ingress.port"
-OCW = (sys.executable, "-P", "-m", "openclaw_workers.cli.main")
+OCW = (sys.executable, "-P", "-m", "openclaw_workers.cli")
+MODULES = ("ingress.process", "openclaw_workers.cli.commands.ingress")
 STOP_SECONDS = 10.0
 
 
-def ingress_spec(port: int, env: Mapping[str, str], is_ready: Callable[[int], bool]) -> ChildSpec:
+def ingress_spec(
+    port: int, env: Mapping[str, str], is_ready: Callable[[int], bool], start: Starter = start_program
+) -> ChildSpec:
     return ChildSpec(
         name=NAME,
         argv=(*OCW, "ingress", "--port", str(port)),
@@ -33,6 +37,8 @@ def ingress_spec(port: int, env: Mapping[str, str], is_ready: Callable[[int], bo
         is_ready=is_ready,
         stop_seconds=STOP_SECONDS,
         start_attempts=1,
+        modules=MODULES,
+        start=start,
     )
 
 

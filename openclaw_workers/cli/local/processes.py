@@ -10,9 +10,12 @@ from pathlib import Path
 from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console
+from openclaw_workers.cli.local.fork_server import NAME as FORK_SERVER
+from openclaw_workers.cli.local.fork_server import ForkServer
 from openclaw_workers.cli.local.redis_binary import find_redis_servers
 from openclaw_workers.cli.local.redis_writer import choose_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
+from openclaw_workers.cli.local.start_program import Starter, start_program
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
@@ -49,6 +52,10 @@ class UpPlan:
     is_port_fixed: bool
     """Whether somebody has configured the port: then no other one is taken."""
     task_events: bool
+    forks: bool = False
+    """Whether processes are forks of one. Only Linux lets a supervisor be the parent of what another process forked."""
+    apis: tuple[str, ...] = ()
+    """Those of the configured models, whose SDKs are loaded before workers are forked."""
     is_local_config: bool = False
     """Whether the processes use the file of this host, whatever is published."""
 
@@ -76,7 +83,10 @@ class LocalProcesses:
         self._plan = plan
         self._configuration = configuration
         on_poll = configuration.look if configuration else lambda: None
-        self.supervisor = Supervisor(console, on_change=self._update, on_poll=on_poll)
+        self.supervisor = Supervisor(console, on_change=self._update, on_poll=on_poll, adopts=plan.forks)
+        # Workers come first. What the ingress and Flower need is imported when they are forked, after the workers.
+        self._fork_server = ForkServer(workers.MODULES, plan.apis) if plan.forks else None
+        self._start: Starter = self._fork_server.start if self._fork_server else start_program
         self._env = env
         self._flower: SavedEndpoint | None = None
         self._runtime: Runtime | None = None
@@ -90,13 +100,23 @@ class LocalProcesses:
         runtime_path = self._plan.state_dir / RUNTIME_FILE
         if runtime_path.exists() and read_runtime(self._plan.state_dir) is None:
             self.supervisor.say(f"runtime.ignored path={runtime_path} why='it cannot be read'")
+        if self._fork_server is not None:  # it imports while Redis loads its data
+            self.supervisor.start(self._fork_server.spec(self._python_env(None)))
         redis_url = self._redis()
         if not self.supervisor.stop_requested:
             if self._configuration is not None:
                 self._configuration.publish(redis_url, self.supervisor.say)
+            self._wait_for_fork_server()
             self._python_processes(redis_url)
+            if self._plan.with_flower and not self.supervisor.stop_requested:
+                self._record(redis_url)  # workers answer while Flower starts
+                self._flower_process(redis_url)
         if self.supervisor.stop_requested:
             return None
+        return self._record(redis_url)
+
+    def _record(self, redis_url: str) -> Runtime:
+        """Tell other commands where everything is."""
         self._runtime = Runtime(
             pid=os.getpid(),
             redis_url=redis_url,
@@ -143,6 +163,14 @@ class LocalProcesses:
         assert failure is not None
         raise redis_trouble.explain(failure.tail, self._plan.state_dir, binary, failure.why)
 
+    def _wait_for_fork_server(self) -> None:
+        """Go on without it if it does not start: children are then programs of their own."""
+        if self._fork_server is None:
+            return
+        failure = self.supervisor.wait_ready([FORK_SERVER], within_seconds=READY_SECONDS)
+        if failure is not None:
+            self.supervisor.say(f"fork_server.not_used why={failure.why!r}")
+
     def _python_processes(self, redis_url: str) -> None:
         env = self._python_env(redis_url)
         probe = workers.registration_probe(redis_url, Keys(self._plan.namespace))
@@ -155,6 +183,7 @@ class LocalProcesses:
                 is_ready=probe,
                 grace_seconds=self._plan.grace_seconds,
                 events=self._plan.task_events,
+                start=self._start,
             )
             self.supervisor.start(spec)
             names.append(spec.name)
@@ -162,10 +191,12 @@ class LocalProcesses:
             self._start_ingress(env, redis_url)
             names.append(ingress.NAME)
         self._wait_until_ready(names, {ingress.NAME: lambda: self._start_ingress(env, redis_url)})
-        if self._plan.with_flower and not self.supervisor.stop_requested:
-            # After the workers: it shows those that it finds when it starts.
-            self._start_flower(env)
-            self._wait_until_ready([flower.NAME], {flower.NAME: lambda: self._start_flower(env)})
+
+    def _flower_process(self, redis_url: str) -> None:
+        """After the workers: it shows those that it finds when it starts."""
+        env = self._python_env(redis_url)
+        self._start_flower(env)
+        self._wait_until_ready([flower.NAME], {flower.NAME: lambda: self._start_flower(env)})
 
     def _wait_until_ready(self, names: Sequence[str], on_ports: Mapping[str, Callable[[], None]]) -> None:
         """`on_ports` start those that listen on a port, which another process may have taken since we looked."""
@@ -182,23 +213,24 @@ class LocalProcesses:
     def _start_flower(self, env: Mapping[str, str]) -> None:
         path = self._plan.state_dir / "flower.json"
         self._flower = SavedEndpoint.load(path, default_port=flower.DEFAULT_PORT, user=flower.USER)
-        self.supervisor.start(flower.flower_spec(self._flower, env, [*self._plan.concurrency]))
+        self.supervisor.start(flower.flower_spec(self._flower, env, [*self._plan.concurrency], self._start))
 
     def _start_ingress(self, env: Mapping[str, str], redis_url: str) -> None:
         plan = self._plan
         port = ingress.choose_port(plan.state_dir, plan.ingress_port, is_fixed=plan.is_port_fixed)
         probe = ingress.serving_probe(redis_url, Keys(plan.namespace))
-        self.supervisor.start(ingress.ingress_spec(port, env, probe))
+        self.supervisor.start(ingress.ingress_spec(port, env, probe, self._start))
 
     def _ingress_url(self, redis_url: str) -> str | None:
         pid = self.supervisor.pids.get(ingress.NAME)
         return ingress.url_of_pid(redis_url, Keys(self._plan.namespace), pid) if pid else None
 
-    def _python_env(self, redis_url: str) -> dict[str, str]:
+    def _python_env(self, redis_url: str | None) -> dict[str, str]:
+        """`redis_url`: None as long as it is not known."""
+        # Through the environment, not the command line: the password must not show in `ps`.
+        known = {"REDIS_URL": redis_url, "CELERY_BROKER_URL": redis_url} if redis_url else {}
         own = {
-            # Through the environment, not the command line: the password must not show in `ps`.
-            "REDIS_URL": redis_url,
-            "CELERY_BROKER_URL": redis_url,
+            **known,
             "OPENCLAW_STATE_DIR": str(self._plan.state_dir),
             "PYTHONUNBUFFERED": "1",
             SUPERVISED_VARIABLE: "1",

@@ -7,12 +7,14 @@ import selectors
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 from openclaw_workers.cli.local.child import Backoff, Child, ChildSpec
 from openclaw_workers.cli.local.console import Console
+from openclaw_workers.cli.local.start_program import adopt_orphans
 
 SELF = "up"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -45,11 +47,14 @@ class Supervisor:
         backoff: Backoff | None = None,
         on_change: Callable[[], object] = lambda: None,
         on_poll: Callable[[], object] = lambda: None,
+        adopts: bool = False,
     ) -> None:
+        """`adopts`: become the parent of descendants that lose theirs, and of forks of the fork server with that."""
         self._console = console
         self._backoff = backoff or Backoff()
         self._on_change = on_change
         self._on_poll = on_poll
+        self._adopts = adopts
         self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
         self._stop_requests = 0
@@ -62,6 +67,8 @@ class Supervisor:
             os.set_blocking(fd, False)
         self._wake_write = wake_write
         self._selector.register(self._wake_read, selectors.EVENT_READ)
+        if self._adopts:
+            adopt_orphans()
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
             if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` ignores SIGHUP on purpose
@@ -175,11 +182,22 @@ class Supervisor:
                 os.read(self._wake_read, 4096)
             else:
                 self._pass_on(key.data)
+        if self._adopts:
+            self._reap_strangers()
         for child in list(self._children.values()):
             if child.has_exited():
                 self._on_death(child)
             elif child.restart_at is not None and time.monotonic() >= child.restart_at:
                 self._launch(child)
+
+    def _reap_strangers(self) -> None:
+        """Reap processes that are not of ours but lost their parent, such as what a killed worker had started."""
+        ours = set(self.pids.values())
+        with suppress(ChildProcessError):
+            while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                if ended.si_pid in ours:  # its turn comes; strangers behind it are reaped next time
+                    return
+                os.waitpid(ended.si_pid, 0)
 
     def _probe(self, child: Child) -> None:
         if child.pid is not None and child.spec.is_ready(child.pid) and not child.has_exited():

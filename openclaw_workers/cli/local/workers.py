@@ -9,8 +9,18 @@ import redis
 
 from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.start_program import Starter, start_program
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.keys import Keys
+
+MODULES = (
+    "openclaw_workers.tasks.turn",
+    "openclaw_workers.tasks.service",
+    *("celery.bin.celery", "celery.bin.worker", "celery.apps.worker", "celery.concurrency.thread"),
+    *("celery.worker.consumer", "celery.worker.components", "celery.worker.autoscale", "celery.events.state"),
+    *("celery.app.log", "celery.app.events", "celery.backends.redis", "kombu.transport.redis", "hiredis"),
+)
+"""What a worker imports, but for the settings of Celery, which depend on its environment."""
 
 
 def worker_name(lane: Lane) -> str:
@@ -25,6 +35,7 @@ def worker_spec(
     is_ready: Callable[[int], bool],
     grace_seconds: float,
     events: bool,
+    start: Starter = start_program,
 ) -> ChildSpec:
     return ChildSpec(
         name=worker_name(lane),
@@ -33,6 +44,8 @@ def worker_spec(
         is_ready=is_ready,
         # A worker ends within the grace period by itself; one that does not is killed.
         stop_seconds=grace_seconds + 3,
+        modules=MODULES,
+        start=start,
     )
 
 

@@ -40,9 +40,12 @@ class ArchiveWriter:
         state_dir: Path,
         notes: MemoryNotes | None = None,
         *,
+        is_elsewhere: Callable[[str], bool] = lambda agent_id: False,
         on_written: Callable[[Archive], None] = lambda archive: None,
     ) -> None:
-        """`notes` takes conversations that are to be saved to memory. `on_written` is told of each archive."""
+        """`notes` takes conversations that are to be saved to memory. `is_elsewhere`: whether the files of an agent are
+        at a place that this host does not see; its archives are written there. `on_written` is told of each archive."""
+        self._is_elsewhere = is_elsewhere
         self._archives = archives
         self._notes = notes
         self._settings = settings
@@ -69,6 +72,8 @@ class ArchiveWriter:
             StoreUnavailable: what is not known to be on disk is still in Redis.
             OSError: the file cannot be written; all is still in Redis.
         """
+        if self.is_of_another_place(archive_id):
+            return None
         archive = self._archives.claim(archive_id, self.place)
         if archive is None:
             return None
@@ -84,6 +89,11 @@ class ArchiveWriter:
         log.info("session.archived", sessionId=archive.session_id, sessionKey=archive.session_key, path=str(path))
         self._on_written(archive)
         return path
+
+    def is_of_another_place(self, archive_id: str) -> bool:
+        """Whether the archive is to be written where the files of its agent are, and that is not here."""
+        agent_id = self._archives.agent_of(archive_id)
+        return bool(agent_id) and self._is_elsewhere(agent_id)
 
     def _write_all(self, archive: Archive, path: Path, header: str) -> bool:
         """Part by part; False if somebody else writes it."""

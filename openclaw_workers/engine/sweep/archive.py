@@ -11,6 +11,7 @@ from openclaw_workers.store.keys import ARCHIVE
 log = structlog.get_logger(__name__)
 
 RETRY_MS = 30_000
+ELSEWHERE_MS = 2_000
 
 
 class DueArchives:
@@ -19,6 +20,10 @@ class DueArchives:
         self._archives = archives
 
     def handle(self, archive_id: str) -> None:
+        if self._archives.is_of_another_place(archive_id):
+            # Whoever looks next may see the place. It stays in Redis until somebody does.
+            self._due.later(f"{ARCHIVE}{archive_id}", ELSEWHERE_MS)
+            return
         try:
             self._archives.write(archive_id)
         except OSError as error:

@@ -23,6 +23,7 @@ from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
 from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills, SkillCatalog
+from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.catalog import ToolCatalog, ToolSet
 from openclaw_workers.tools.files.changes import WRITING_TOOLS
 from openclaw_workers.tools.memory.port import shows_citations
@@ -171,11 +172,7 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._workspace(agent_id, session, call, position)
         workspace.mkdir(parents=True, exist_ok=True)
-        allowed = position.only_tools
-        permitted = self._policy.tools(policy_inputs(agent, position), offered)
-        read_only = WRITING_TOOLS if position.sandbox is not None and position.sandbox.access == "ro" else ()
-        tools = [tool for tool in permitted if allowed is None or tool.name in allowed]
-        tools = [tool for tool in tools if tool.name not in read_only]
+        tools = self._tools(agent, position, offered)
         if not any(tool.name == "read" for tool in tools):
             skills = NO_SKILLS
         facts = prompt_facts(
@@ -192,7 +189,32 @@ class AgentFrames:
         )
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
-        setup = TurnSetup(
+        setup = self._setup(agent, tools, workspace, window, skills, shows_results=shown.verbose == "full")
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools, skills=skills)
+        listed = setup.specs if frame.can_call_tools else ()
+        room = min(window, agent.context_tokens or window)
+        report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
+        return replace(frame, report=report, stored_report=stored(report))
+
+    def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
+        """The tools that the policy, the turn's message and its sandbox leave."""
+        permitted = self._policy.tools(policy_inputs(agent, position), offered)
+        read_only = WRITING_TOOLS if position.sandbox is not None and position.sandbox.access == "ro" else ()
+        allowed = position.only_tools
+        return [tool for tool in permitted if (allowed is None or tool.name in allowed) and tool.name not in read_only]
+
+    def _setup(
+        self,
+        agent: AgentConfig,
+        tools: Sequence[Tool[Any]],
+        workspace: Path,
+        window: int,
+        skills: AgentSkills,
+        *,
+        shows_results: bool,
+    ) -> TurnSetup:
+        """What turns begin with, before their prompt and what belongs to one session is filled in."""
+        return TurnSetup(
             agent_id=agent.id,
             session_key="",
             run_id="",
@@ -211,13 +233,8 @@ class AgentFrames:
             exec_seconds=agent.tools.exec.timeout_sec,
             yield_seconds=agent.tools.exec.background_ms / 1000,
             web=self._web,
-            shows_results=shown.verbose == "full",
+            shows_results=shows_results,
             environment=skills.environment,
             skill_paths=skills.readable,
             skill_files=skills.files,
         )
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools, skills=skills)
-        listed = setup.specs if frame.can_call_tools else ()
-        room = min(window, agent.context_tokens or window)
-        report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
-        return replace(frame, report=report, stored_report=stored(report))

@@ -129,7 +129,7 @@ class Preparer:
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
-        receive = self._received.into(frame.setup.workspace)
+        receive = self._received.into(frame.setup.workspace, agent.id)
         seen = _seen(self._transcripts.load(taken, budget, receive), bound, taken.lease.run)
         return Prepared(setup, seen, agent, frame.stored_report, receive, frame.skills)
 

@@ -28,14 +28,18 @@ Receive = Callable[[Iterable[TranscriptEntry]], None]
 
 
 class ReceivedFiles:
-    def __init__(self, uploads: Uploads) -> None:
+    def __init__(self, uploads: Uploads, is_elsewhere: Callable[[str], bool]) -> None:
+        """`is_elsewhere`: whether the files of an agent are at a place that this host does not see."""
         self._uploads = uploads
+        self._is_elsewhere = is_elsewhere
 
-    def into(self, workspace: Path) -> Receive:
-        """What writes the files of a turn that works in this directory.
+    def into(self, workspace: Path, agent_id: str) -> Receive:
+        """What writes the files of a turn of an agent that works in this directory.
 
         What it returns raises StoreUnavailable if Redis is away; it is safe to repeat.
         """
+        if self._is_elsewhere(agent_id):
+            return _leave  # a turn that only ends here, because it was stopped; the next one runs where the files are
         root = os.path.realpath(workspace)
         return lambda entries: self._receive(entries, root)
 
@@ -72,6 +76,10 @@ class ReceivedFiles:
             return f"it cannot be written into the workspace: {reason}"
         log.info("attachment.written", path=file.path, size=file.size)
         return ""
+
+
+def _leave(entries: Iterable[TranscriptEntry]) -> None:
+    """Write nothing."""
 
 
 def _parts(path: str) -> tuple[str, ...]:

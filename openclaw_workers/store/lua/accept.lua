@@ -1,8 +1,8 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  authority, clock, schema, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
-            jobs, questions, places
+  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, sessions, tree, outgoing,
+            system_events, jobs, questions, places
 
   keys
     row         hash    session row
@@ -119,12 +119,10 @@ if redis.call("EXISTS", row) == 0 then
   if kind == "internal" and lane == "subagent" then
     return { "rejected", "gone", "" }
   end
-  redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
-    "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "v", SCHEMA)
+  create_row(row, session, agent, new_session_id, now, cjson.decode(row_new))
   -- A deleted session left these to expire; they belong to the new one now.
   redis.call("PERSIST", receipts)
   redis.call("PERSIST", settled_key(receipts))
-  set_fields(row, cjson.decode(row_new))
 end
 if keep_s > 0 then
   redis.call("HSET", dedupe, "session", session, "receipts", receipts)

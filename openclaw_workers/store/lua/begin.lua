@@ -1,7 +1,7 @@
 --[[
   Begin a session without a message, because a command sets something for it.
 
-  includes  clock, hashes, memory, messages
+  includes  clock, memory, messages, sessions
 
   keys
     row       hash    session row
@@ -28,9 +28,7 @@ if percent then
   return { "memory", percent }
 end
 local now = now_ms()
-redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id, "createdAt", now,
-  "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
-set_fields(row, cjson.decode(row_new))
+create_row(row, session, agent, new_session_id, now, cjson.decode(row_new))
 -- A deleted session left these to expire; they belong to the new one now.
 redis.call("PERSIST", receipts)
 redis.call("PERSIST", settled_key(receipts))

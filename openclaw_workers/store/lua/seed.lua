@@ -1,7 +1,7 @@
 --[[
   Create a session that begins with a given transcript, and that is deleted when nobody has used it for a while.
 
-  includes  clock, schema, hashes, memory
+  includes  clock, memory, sessions
 
   keys
     row       hash  session row
@@ -32,10 +32,8 @@ if percent then
   return { "memory", percent }
 end
 local now = now_ms()
-redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id, "createdAt", now,
-  "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "archiveAfterMs", keep_ms, "transient", "1",
-  "v", SCHEMA)
-set_fields(row, cjson.decode(row_new))
+redis.call("HSET", row, "archiveAfterMs", keep_ms, "transient", "1")
+create_row(row, session, agent, new_session_id, now, cjson.decode(row_new))
 for _, entry in ipairs(entries) do
   redis.call("RPUSH", log, entry)
 end

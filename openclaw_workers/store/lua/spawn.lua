@@ -52,8 +52,8 @@ local about = fields(row, "sessionId", "spawnedBy", "parentSessionId")
 local parent_session_id = about.sessionId
 
 local function create_session(k, child)
-  redis.call("HSET", k.row, "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
-    "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "v", SCHEMA)
+  -- First, because a full Redis refuses it; it would allow everything after a write that needs no memory.
+  create_row(k.row, child.session, child.agent, child.session_id, now, {})
   set_label(label_prefix, k.row, child.session, child.row.label or "", now)
   set_fields(k.row, child.row)
   redis.call("ZADD", spawned, now, child.session)

@@ -16,6 +16,7 @@ from typing import Any
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.child_processes import ProcessExit, spawn, stream_output
 from openclaw_workers.errors import ToolError, ToolTimedOut
+from openclaw_workers.tools.files import isolated_main
 
 
 def run_isolated(
@@ -27,10 +28,10 @@ def run_isolated(
     pass_fds: tuple[int, ...] = (),
     with_packages: bool = False,
 ) -> dict[str, Any]:
-    """Run a stand-alone Python file. It reads `request` as JSON from stdin and writes its answer as JSON to stdout.
+    """Run a stand-alone Python file in the form that `isolated_main` describes; returns its answer.
 
-    The request contains `timeout_seconds`. The script must end by itself soon after that time, in case this process
-    has died. Keep the request smaller than a pipe buffer (64 KB). `with_packages`: it may import installed packages.
+    It ends by itself soon after `timeout_seconds`, in case this process has died. Keep the request smaller than a pipe
+    buffer (64 KB). `with_packages`: it may import installed packages.
 
     Raises:
         ToolTimedOut: the script did not answer in time and was killed.
@@ -38,7 +39,7 @@ def run_isolated(
         TurnEnded: the turn was stopped in the meantime.
     """
     # No environment and no current directory, and without need no installed packages: a fast and predictable start.
-    argv = [sys.executable, *(("-E", "-P") if with_packages else ("-I", "-S")), script]
+    argv = [sys.executable, *(("-E", "-P") if with_packages else ("-I", "-S")), isolated_main.__file__, script]
     try:
         process = spawn(argv, stdin=subprocess.PIPE, pass_fds=pass_fds)
     except OSError as error:

@@ -1,22 +1,18 @@
-"""Select lines of a file. `read` imports this module, and runs it as a script to search by a pattern.
+"""Select lines of a file. `read` imports this module, and runs it isolated to search by a pattern.
 
-It imports only a little of the standard library, so that it starts as a script in about twenty milliseconds.
+It imports only a little of the standard library, so that it starts in about twenty milliseconds.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import resource
-import signal
-import sys
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 _PIECE_BYTES = 65_536
 _CHECK_EVERY_LINES = 2_000
-_MEMORY_BYTES = 512 * 1024 * 1024
+MEMORY_BYTES = 512 * 1024 * 1024
+TOO_MUCH_MEMORY = "the search needs too much memory; use a simpler pattern"
 
 
 def select_lines(
@@ -67,7 +63,7 @@ def _numbered(file: IO[bytes], check: Callable[[], None]) -> Iterator[tuple[int,
         yield number, piece.rstrip(b"\r\n").decode(errors="replace"), unread_bytes
 
 
-def _search(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         wanted = re.compile(request["pattern"]).search
     except (re.error, RecursionError, OverflowError) as error:
@@ -80,21 +76,3 @@ def _search(request: dict[str, Any]) -> dict[str, Any]:
             max_bytes=request["max_bytes"],
             wanted=wanted,
         )
-
-
-def main() -> None:
-    request = json.loads(sys.stdin.buffer.read())
-    # If the worker dies, nobody else would kill a pattern that never finishes. The default action of this signal ends
-    # the process in the kernel, even while the interpreter is busy.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(int(request["timeout_seconds"]) + 2)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    try:
-        answer = _search(request)
-    except MemoryError:
-        answer = {"error": "the search needs too much memory; use a simpler pattern"}
-    os.write(1, json.dumps(answer).encode())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,18 @@
-"""Extract the text of a PDF, page by page. `pdf` runs this file as a script: a document may take any time and memory.
+"""Extract the text of a PDF, page by page. `pdf` runs this file isolated: a document may take any time and memory.
 
 It imports nothing of ours, so that it starts quickly.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import resource
-import signal
-import sys
 from typing import Any
 
-_MEMORY_BYTES = 1024 * 1024 * 1024
+MEMORY_BYTES = 1024 * 1024 * 1024
+TOO_MUCH_MEMORY = "the PDF needs too much memory to be read"
 
 
-def _extract(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     from pypdf import PdfReader  # noqa: PLC0415 (after the limits are set)
 
     logging.disable()  # it warns about every fault of a document
@@ -47,21 +43,3 @@ def _page_text(reader: Any, number: int) -> str:
         raise
     except Exception as error:  # noqa: BLE001 (one broken page must not hide the others)
         return f"[page {number} cannot be read: {type(error).__name__}]"
-
-
-def main() -> None:
-    request = json.loads(sys.stdin.buffer.read())
-    # If the worker dies, nobody else would end this process.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(int(request["timeout_seconds"]) + 2)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    try:
-        answer = _extract(request)
-    except (MemoryError, RecursionError):
-        answer = {"error": "the PDF needs too much memory to be read"}
-    with os.fdopen(1, "wb") as output:
-        output.write(json.dumps(answer).encode())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Search the files or the file names below a directory. `grep` and `find` run this file as a script.
+"""Search the files or the file names below a directory. `grep` and `find` run this file isolated.
 
 A pattern from a model may take for ever, so it never runs inside a worker. The directory is walked by descriptors and
 links are not followed, so that nothing outside is read. It imports only a little of the standard library.
@@ -7,20 +7,17 @@ links are not followed, so that nothing outside is read. It imports only a littl
 from __future__ import annotations
 
 import codecs
-import json
 import os
 import re
-import resource
-import signal
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 SKIPPED = (".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 """Directories that are left out, unless the search begins in one."""
 MAX_FILE_BYTES = 10 * 1024 * 1024
-_MEMORY_BYTES = 512 * 1024 * 1024
+MEMORY_BYTES = 512 * 1024 * 1024
+TOO_MUCH_MEMORY = "the search needs too much memory; use a simpler pattern or a narrower path"
 _MAX_DEPTH = 100
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -172,23 +169,9 @@ def _entries(request: dict[str, Any]) -> Iterator[Entry]:
     return walk(request["fd"])
 
 
-def main() -> None:
-    request = json.loads(sys.stdin.buffer.read())
-    # If the worker dies, nobody else would kill a pattern that never finishes. The default action of this signal ends
-    # the process in the kernel, even while the interpreter is busy.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(int(request["timeout_seconds"]) + 2)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     run = {"grep": _grep, "find": _find}[request["kind"]]
     try:
-        answer = run(request, _entries(request))
+        return run(request, _entries(request))
     except (ValueError, re.error) as error:
-        answer = {"error": f"the glob {request['glob']!r} is not complete: {error}"}
-    except (MemoryError, RecursionError):
-        answer = {"error": "the search needs too much memory; use a simpler pattern or a narrower path"}
-    with os.fdopen(1, "wb") as output:
-        output.write(json.dumps(answer).encode())
-
-
-if __name__ == "__main__":
-    main()
+        return {"error": f"the glob {request['glob']!r} is not complete: {error}"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import redis
 import yaml
 
 from openclaw_workers.config.loader import Loaded, load
-from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, WorkerId
+from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.transcript import TranscriptEntry
@@ -29,40 +29,27 @@ from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.testing.local_waker import LocalWaker
 from tests.support.redis_server import RedisServer
 
 SESSION = SessionKey("agent:main:main")
 CLI = Route(channel="cli")
 
 
-@dataclass
-class MemoryWaker:
-    """Implements Waker; a test carries the wake-ups itself, or loses them."""
+class MemoryWaker(LocalWaker):
+    """A test carries the wake-ups itself, or loses them; it may say how long they have waited."""
 
-    turns: list[tuple[SessionKey, RunId]] = field(default_factory=list)
-    oldest: int = 0
-    places: list[str] = field(default_factory=list)
-    """Places whose workers were asked for."""
-    notes: list[str] = field(default_factory=list)
-    """Conversations to be saved to memory."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.oldest = 0
+        self.places: list[str] = []
+        """Places whose workers were asked for."""
+        self.notes: list[str] = []
+        """Conversations to be saved to memory."""
 
     def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
-        self.turns.append((session, run))
         self.places += [place] if place else []
-        return True
-
-    def sealed(self, session: SessionKey, run: RunId) -> str:
-        return ""
-
-    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
-        self.turns += headers
-        return True
-
-    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
-        return self.turn(session, run)
-
-    def forget_chord(self, batch: BatchId) -> None:
-        """There is none here."""
+        return super().turn(session, run, place=place)
 
     def memory_note(self, session_id: str) -> bool:
         self.notes.append(session_id)

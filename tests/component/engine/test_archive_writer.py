@@ -13,7 +13,7 @@ from openclaw_workers.domain.ids import SessionKey, WorkerId
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.archives.transcript_files import sessions_dir
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import control_of
+from openclaw_workers.engine.intake_graph import archives_of, control_of
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
@@ -273,3 +273,38 @@ def test_deleting_writes_the_archive_and_frees_it_without_a_sweep(engine: Engine
     assert "last words" in written(engine, session_id)
     assert engine.stores.redis.keys(engine.stores.keys.archive("*")) == []
     assert engine.stores.redis.exists(engine.stores.keys.archives, engine.stores.keys.due) == 0
+
+
+def test_an_archive_is_written_where_the_files_of_its_agent_are(engine: EngineHarness) -> None:
+    """Until a worker there writes it, it stays in Redis."""
+    engine.say("hello")
+    engine.work()
+    keys, places = engine.stores.keys, engine.built.places
+    session_id = engine.stores.reader.row(SESSION)["sessionId"]
+    engine.control.reset(SESSION)
+
+    places.noticed({"main": "0" * 32})
+    engine.sweeper.sweep()
+    assert engine.archive_all() == [None]
+    assert not list(engine.loaded.state_dir.glob("agents/*/sessions/*.jsonl"))
+    assert engine.stores.redis.zscore(keys.due, f"archive|{session_id}")
+
+    places.noticed({"main": places.seen("main") or ""})
+    assert [path and path.name for path in engine.archive_all()] == [f"{session_id}.jsonl"]
+
+
+def test_a_client_writes_no_archive_of_files_that_are_elsewhere(engine: EngineHarness) -> None:
+    engine.say("hello")
+    engine.work()
+    redis, keys = engine.stores.redis, engine.stores.keys
+    session_id = engine.stores.reader.row(SESSION)["sessionId"]
+    engine.control.reset(SESSION)
+    here = str(redis.hget(keys.places, "main"))
+    client = archives_of(engine.stores, engine.loaded)
+    redis.zadd(keys.places_apart, {"main": 2**52})
+
+    redis.hset(keys.places, "main", "0" * 32)
+    assert client.write(session_id) is None
+
+    redis.hset(keys.places, "main", here)
+    assert client.write(session_id) is not None

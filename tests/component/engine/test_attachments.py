@@ -246,7 +246,7 @@ def test_a_stored_path_that_leads_out_is_not_followed(engine: EngineHarness, tmp
     uploads = engine.stores.uploads
     (file,) = attach([SentFile("a.txt", b"a")], "../out", owner="m", store=uploads.store)
     entry = UserEntry(content=[], attachments=[file], timestamp=2**52)
-    ReceivedFiles(uploads).into(tmp_path / "ws")([entry])
+    ReceivedFiles(uploads, lambda agent: False).into(tmp_path / "ws", "main")([entry])
     assert "is not inside the workspace" in entry.attachments[0].problem
     assert not (tmp_path / "out").exists()
 
@@ -263,3 +263,14 @@ def test_a_forked_child_finds_the_files_of_its_parent(make_engine: MakeEngine) -
     sessions = [run.session_key for run in engine.stores.reader.runs() if run.is_child]
     files = [file.path for session in sessions for entry in engine.log(session) for file in entry.files]
     assert set(files) == {str(path)}
+
+
+def test_a_turn_that_only_ends_on_a_host_without_the_files_writes_nothing(
+    engine: EngineHarness, tmp_path: Path
+) -> None:
+    uploads, places = engine.stores.uploads, engine.built.places
+    (file,) = attach([SentFile("a.txt", b"a")], "in", owner="m", store=uploads.store)
+    places.noticed({"main": "0" * 32})
+    ReceivedFiles(uploads, places.is_elsewhere).into(tmp_path, "main")([UserEntry(content=[], attachments=[file])])
+    assert len(uploads_in(engine)) == 1
+    assert not (tmp_path / "in").exists()

@@ -17,7 +17,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import FileBlock, ImageBlock
 from openclaw_workers.errors import ToolError, ToolInputInvalid, ToolTimedOut, TurnAborted
 from openclaw_workers.tools.base import Effect
-from openclaw_workers.tools.files import lines
+from openclaw_workers.tools.files import isolated_main, lines
 from openclaw_workers.tools.files import read as read_module
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
@@ -172,7 +172,7 @@ def test_a_search_ends_after_its_worker_has_died(workspace: Path) -> None:
     with open(workspace / "evil.txt", "rb") as file:
         request = {"fd": file.fileno(), "pattern": "(a+)+$", "offset": 1, "limit": 1, "max_bytes": 100}
         child = subprocess.run(
-            [sys.executable, "-I", "-S", lines.__file__],
+            [sys.executable, "-I", "-S", isolated_main.__file__, lines.__file__],
             input=json.dumps({**request, "timeout_seconds": -1}).encode(),  # minus one: a second sooner
             pass_fds=(file.fileno(),),
             timeout=10,

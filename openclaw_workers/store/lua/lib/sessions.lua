@@ -1,6 +1,15 @@
 --[[
   Session rows and the indexes that lead to them.
+
+  includes  schema, hashes
 ]]
+-- Write the row of a new session: what every session has, and fields of its own.
+local function create_row(row, session, agent, session_id, now, own)
+  redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", session_id, "createdAt", now,
+    "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "v", SCHEMA)
+  set_fields(row, own)
+end
+
 -- Sessions are ordered by `updatedAt`. A deleted one must not come back (rule 19).
 local function touch(sessions, session, now)
   redis.call("ZADD", sessions, "XX", now, session)

@@ -57,6 +57,17 @@ def test_words_are_wrapped_and_markup_is_gone() -> None:
     assert all(len(line) <= 20 for line in shown.splitlines())
 
 
+def test_blocks_begin_and_end_without_an_empty_line() -> None:
+    for block in ("- one\n- two", "```\ncode\n```", "| a |\n| - |\n| 1 |", "# Title"):
+        lines = Renderer(20).markdown(block).split("\n")
+        assert lines[0].strip()
+        assert lines[-2].strip()
+
+
+def test_plain_text_is_wrapped_with_an_indent() -> None:
+    assert Renderer(11).plain("one two three\nfour", hanging="  ") == "one two\n  three\n  four\n"
+
+
 def test_an_empty_text_is_no_line() -> None:
     assert Renderer(20).markdown(" \n") == ""
 
