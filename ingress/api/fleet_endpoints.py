@@ -34,6 +34,18 @@ FLEET = (
     Endpoint("GET", "/plugins", "Plugins of the workers", READ, workers.list_plugins, answers.Done),
     Endpoint("GET", "/plugins/check", "What is wrong with them", READ, workers.check_plugins, answers.Done),
     Endpoint("GET", "/mcp", "MCP servers of the workers", READ, workers.mcp_status, answers.Done),
+    Endpoint(
+        "POST",
+        "/agents/{id}/move",
+        "Move the files of an agent to another host",
+        ADMIN,
+        workers.begin_move,
+        worker_models.MoveAnswer,
+        body=worker_models.MoveInput,
+    ),
+    Endpoint("GET", "/agents/{id}/move", "A move that is under way", ADMIN, workers.get_move, worker_models.MoveAnswer),
+    Endpoint("DELETE", "/agents/{id}/move", "Cancel a move", ADMIN, workers.cancel_move, worker_models.MoveAnswer),
+    Endpoint("GET", "/moves/{id}", "How far a move is", ADMIN, workers.get_move_state, worker_models.MoveAnswer),
     Endpoint("GET", "/machine", "Disk and clock of the ingress", READ, workers.get_machine, answers.MachineAnswer),
     Endpoint(
         "GET",

@@ -62,6 +62,10 @@ class TelegramGroupSettings(TelegramTopicSettings):
     tools: ProviderToolPolicy = ProviderToolPolicy()
     """Tools in this group."""
 
+    tools_by_sender: dict[PeerId, ProviderToolPolicy] = Field(default_factory=dict)
+    """Tools by who asks, by id, instead of `tools`; * stands for everybody else. A turn that answers several people has
+    what all of them have, and one of which nobody knows who asked has what everybody has."""
+
     topics: Annotated[dict[PeerId, TelegramTopicSettings], KeyedBy("topicId")] = Field(default_factory=dict)
     """Forum topics by id; what is unset here is as in the group."""
 

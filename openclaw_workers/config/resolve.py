@@ -140,7 +140,7 @@ class _Identity:
 def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfig:
     settings = key.settings
     agent_id = resolve_agent_id(settings, explicit=agent_id)
-    entry = _entry(settings, agent_id)
+    entry = configured_agent(settings, agent_id)
     merged: AgentSettings = settings.agents.defaults
     if agent_id != default_agent_id(settings):
         merged = merged.model_copy(update={"workspace": merged.workspace.model_copy(update={"path": None})})
@@ -232,7 +232,8 @@ def lane_cap(settings: Settings, lane: Lane) -> int | None:
             return None
 
 
-def _entry(settings: Settings, agent_id: str) -> AgentEntry | AgentProfile | None:
+def configured_agent(settings: Settings, agent_id: str) -> AgentEntry | AgentProfile | None:
+    """What the configuration says of one agent; None if it says nothing."""
     listed = next((entry for entry in settings.agents.list if entry.id == agent_id), None)
     return listed or settings.agents.profiles.get(agent_id)
 

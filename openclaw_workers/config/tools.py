@@ -150,6 +150,22 @@ class SessionToolsSettings(Section):
     agent) or all (of every agent that agentToAgent allows). Unset: agent, plus those that agentToAgent.allow names."""
 
 
+class AgentElevatedSettings(Section):
+    enabled: StrictBool = True
+    """Whether /elevated works for this agent too. It can only take away what tools.elevated allows."""
+
+    allow_from: dict[str, PeerIds] = Field(default_factory=dict)
+    """Of the owners that tools.elevated.allowFrom names, only these, by channel and id; {} means all of them."""
+
+
+class ElevatedSettings(AgentElevatedSettings):
+    enabled: StrictBool = False
+    """Whether owners can let commands of a sandboxed session run on the host, with /elevated."""
+
+    allow_from: dict[str, PeerIds] = Field(default_factory=dict)
+    """Owners who may, by channel and id; * stands for every owner on that channel."""
+
+
 class AgentToolsSettings(ToolPolicySettings):
     loop_detection: LoopDetectionSettings = LoopDetectionSettings.model_construct()
     """Protection against endlessly repeated tool calls."""
@@ -160,13 +176,8 @@ class AgentToolsSettings(ToolPolicySettings):
     exec: ExecSettings = ExecSettings.model_construct()
     """The exec tool."""
 
-
-class ElevatedSettings(Section):
-    enabled: StrictBool = False
-    """Whether owners can let commands of a sandboxed session run on the host, with /elevated."""
-
-    allow_from: dict[str, PeerIds] = Field(default_factory=dict)
-    """Owners who may, by channel and id; * stands for every owner on that channel."""
+    elevated: AgentElevatedSettings = AgentElevatedSettings()
+    """Commands of sandboxed sessions on the host."""
 
 
 class ToolsSettings(AgentToolsSettings):

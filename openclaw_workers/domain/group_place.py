@@ -12,12 +12,16 @@ class GroupPlace:
     channel: str
     account_id: str
     chat_id: str
+    senders: tuple[str, ...] = ()
+    """Ids of those who asked for the turn; empty if that is not known of all of them."""
 
     def stored(self) -> str:
-        return "|".join((self.channel, self.account_id, self.chat_id))
+        parts = (self.channel, self.account_id, self.chat_id)
+        return "|".join((*parts, ",".join(self.senders)) if self.senders else parts)
 
     @staticmethod
     def parse(stored: str) -> GroupPlace | None:
-        channel, _, rest = stored.partition("|")
-        account_id, _, chat_id = rest.partition("|")
-        return GroupPlace(channel, account_id, chat_id) if channel and chat_id else None
+        channel, account_id, chat_id, senders = (*stored.split("|", 3), "", "", "", "")[:4]
+        if not channel or not chat_id:
+            return None
+        return GroupPlace(channel, account_id, chat_id, tuple(filter(None, senders.split(","))))

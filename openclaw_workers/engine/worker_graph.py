@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
+from openclaw_workers.config.elevated import is_elevated_enabled
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases, placed_workspaces
 from openclaw_workers.config.secrets import secret_values
@@ -251,7 +252,8 @@ class WorkerEngine:
     @cached_property
     def turn_sandboxes(self) -> TurnSandboxes:
         settings = self.loaded.settings
-        return TurnSandboxes(self.sandboxes, self.agents, settings.tools.elevated, settings.session.main_key)
+        may_elevate = partial(is_elevated_enabled, settings)
+        return TurnSandboxes(self.sandboxes, self.agents, may_elevate, settings.session.main_key)
 
     @cached_property
     def sandboxes(self) -> Sandboxes:

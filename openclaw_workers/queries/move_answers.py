@@ -72,8 +72,13 @@ def cancel_move(place: Installation, agent: str) -> Move:
     return place.stores.moves.get(move.id)
 
 
-def move_answer(place: Installation, move: Move) -> dict[str, Any]:
-    now = place.stores.moves.get(move.id)
+def move_answer(place: Installation, move_id: str) -> dict[str, Any]:
+    """How far a move is.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    now = place.stores.moves.get(move_id)
     return {
         "ok": now.state in ("copying", "done", "cancelled"),
         "id": now.id,

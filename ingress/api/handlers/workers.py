@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ingress.api.access import require_unbound, session_key_of
-from ingress.api.models.workers import PruneInput, SandboxQuery, ToolsQuery, WorkersInput
+from ingress.api.models.workers import MoveInput, PruneInput, SandboxQuery, ToolsQuery, WorkersInput
 from ingress.api.table import Call, NoInput
+from openclaw_workers.queries import move_answers as moves
 from openclaw_workers.queries.drained_workers import drain_answer, undrain_answer
 from openclaw_workers.queries.machine_answers import machine_answer
 from openclaw_workers.queries.service_workers import (
@@ -70,3 +71,24 @@ def prune_sandboxes(call: Call[NoInput, PruneInput]) -> dict[str, Any]:
 
 def get_machine(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     return machine_answer(call.context)
+
+
+def begin_move(call: Call[NoInput, MoveInput]) -> dict[str, Any]:
+    require_unbound(call, "move files")
+    move = moves.begin_move(call.context, call.path["id"], call.body.to, with_files=call.body.with_files)
+    return moves.move_answer(call.context, move.id)
+
+
+def get_move(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    require_unbound(call, "see moves of files")
+    return moves.move_answer(call.context, moves.current_move(call.context, call.path["id"]).id)
+
+
+def cancel_move(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    require_unbound(call, "move files")
+    return moves.move_answer(call.context, moves.cancel_move(call.context, call.path["id"]).id)
+
+
+def get_move_state(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    require_unbound(call, "see moves of files")
+    return moves.move_answer(call.context, call.path["id"])

@@ -32,6 +32,27 @@ class PruneInput(Input):
     """Also those that are used now and then, if no command runs."""
 
 
+class MoveInput(Input):
+    to: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+    """The host that gets the files."""
+    with_files: bool = True
+    """False: begin with an empty workspace there."""
+
+
+class MoveAnswer(Done):
+    id: str
+    agent_id: str
+    to_host: str
+    with_files: bool
+    state: str
+    files: int
+    files_done: int
+    bytes_done: int
+    waits: str | None
+    kept_at: str | None
+    error: str | None
+
+
 class DrainAnswer(Done):
     name: str
     kind: str

@@ -10,6 +10,7 @@ from openclaw_workers.engine.sandbox.report import sandboxes_json
 from openclaw_workers.queries import skill_answers
 from openclaw_workers.queries.drained_workers import drain_answer, undrain_answer
 from openclaw_workers.queries.machine_answers import machine_answer
+from openclaw_workers.queries.move_answers import begin_move, cancel_move, current_move, move_answer
 from openclaw_workers.queries.service_workers import sandbox_answer, tool_answer, tools_answer
 from openclaw_workers.queries.sessions import named_key
 from openclaw_workers.sandbox.directory import SANDBOXES_DIR, SandboxDirectory
@@ -59,6 +60,18 @@ class LocalWorkers(LocalPart):
 
     def add_skills(self, packages: Sequence[Package], agent: str | None, *, replace: bool) -> Json:
         return skill_answers.add_skills(self._cli, packages, agent, replace=replace)
+
+    def begin_move(self, agent: str, to_host: str, *, with_files: bool) -> Json:
+        return move_answer(self._cli, begin_move(self._cli, agent, to_host, with_files=with_files).id)
+
+    def move_of(self, agent: str) -> Json:
+        return move_answer(self._cli, current_move(self._cli, agent).id)
+
+    def move_state(self, move: str) -> Json:
+        return move_answer(self._cli, move)
+
+    def cancel_move(self, agent: str) -> Json:
+        return move_answer(self._cli, cancel_move(self._cli, agent).id)
 
     def machine(self) -> Json:
         return machine_answer(self._cli)

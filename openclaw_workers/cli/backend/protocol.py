@@ -268,6 +268,16 @@ class Backend(Protocol):
     def add_skills(self, packages: Sequence[Package], agent: str | None, *, replace: bool) -> Json:
         """Add unpacked skills: for all agents, or into the workspace of one."""
 
+    def begin_move(self, agent: str, to_host: str, *, with_files: bool) -> Json:
+        """Begin to move an agent's files to another host."""
+
+    def move_of(self, agent: str) -> Json:
+        """The move of an agent's files that is under way."""
+
+    def move_state(self, move: str) -> Json: ...
+
+    def cancel_move(self, agent: str) -> Json: ...
+
     def machine(self) -> Json:
         """Room on the disk and the clock of the machine that answers."""
 

@@ -49,6 +49,18 @@ class RemoteWorkers(RemoteCalls):
         packed = base64.b64encode(zipped(packages)).decode()
         return self._post("/skill-packages", data=packed, agentId=agent, replace=replace)
 
+    def begin_move(self, agent: str, to_host: str, *, with_files: bool) -> Json:
+        return self._post(path_of("agents", agent, "move"), to=to_host, withFiles=with_files)
+
+    def move_of(self, agent: str) -> Json:
+        return self._get(path_of("agents", agent, "move"))
+
+    def move_state(self, move: str) -> Json:
+        return self._get(path_of("moves", move))
+
+    def cancel_move(self, agent: str) -> Json:
+        return self._request("DELETE", path_of("agents", agent, "move"))
+
     def machine(self) -> Json:
         return self._get("/machine")
 

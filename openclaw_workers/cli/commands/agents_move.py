@@ -12,8 +12,6 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import Exit, echo_json, json_option, leave
 from openclaw_workers.cli.render.text import printable
 from openclaw_workers.errors import BadInput, StoreUnavailable
-from openclaw_workers.queries.move_answers import begin_move, cancel_move, current_move, move_answer
-from openclaw_workers.store.moves import Move
 
 LOOK_SECONDS = 0.3
 
@@ -43,22 +41,25 @@ def move_files(cli: CliContext, agent_id: str, to_host: str | None, without_file
     """
     cli.require_local("`ocw agents move`", "follows the copying in Redis, piece by piece")
     if cancel:
-        _show(cli, move_answer(cli, cancel_move(cli, agent_id)))
+        _show(cli, cli.backend.cancel_move(agent_id))
         return
     if without_files and not to_host:
         raise BadInput("--without-files needs --to", hint="name the host that the agent runs on from now on")
-    move = begin_move(cli, agent_id, to_host, with_files=not without_files) if to_host else current_move(cli, agent_id)
-    answer = _follow(cli, move)
+    if to_host:
+        began = cli.backend.begin_move(agent_id, to_host, with_files=not without_files)
+    else:
+        began = cli.backend.move_of(agent_id)
+    answer = _follow(cli, began)
     _show(cli, answer)
     leave(Exit.OK if answer["ok"] else Exit.RUN_FAILED)
 
 
-def _follow(cli: CliContext, move: Move) -> dict[str, Any]:
+def _follow(cli: CliContext, began: dict[str, Any]) -> dict[str, Any]:
     """Wait until the move has ended, and say now and then how far it is."""
     shown = ""
     while True:
         try:
-            answer = move_answer(cli, move)
+            answer = cli.backend.move_state(began["id"])
         except StoreUnavailable:
             time.sleep(LOOK_SECONDS)
             continue
@@ -71,7 +72,7 @@ def _follow(cli: CliContext, move: Move) -> dict[str, Any]:
         try:
             time.sleep(LOOK_SECONDS)
         except KeyboardInterrupt:
-            sys.stderr.write(f"the move goes on; `ocw agents move {move.agent_id}` shows it, `--cancel` ends it\n")
+            sys.stderr.write(f"the move goes on; `ocw agents move {began['agentId']}` shows it, `--cancel` ends it\n")
             return answer
 
 

@@ -22,7 +22,7 @@ from openclaw_workers.engine.attachments import Store, attach
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.routing.thread_bindings import thread_of
 from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.tree.lineage import TreeLimits, authority_of, group_of, limits_of
+from openclaw_workers.engine.tree.lineage import TreeLimits, authority_of, group_of, limits_of, senders_of
 from openclaw_workers.errors import ToolError
 from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reader import Reader
@@ -144,7 +144,8 @@ def build_child(
 
 def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[str, str]:
     """The row's fields that say where the session stands in its tree, and what it inherits there."""
-    group = group_of(parent.session, parent.taken.row)
+    asked = [json.loads(each).get("metadata") or {} for each in parent.taken.bound]
+    group = group_of(parent.session, parent.taken.row, senders_of(asked))
     return {
         "spawnedBy": parent.session,
         "parentSessionId": parent.session_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.config.agents import AgentSettings
@@ -66,14 +66,21 @@ def root_of(session: SessionKey, row: Mapping[str, str]) -> SessionKey:
     return SessionKey(row.get("rootSessionKey") or session)
 
 
-def group_of(session: SessionKey, row: Mapping[str, str]) -> GroupPlace | None:
-    """The group whose tool policy applies: a spawned session has that of the session that spawned it."""
+def group_of(session: SessionKey, row: Mapping[str, str], senders: tuple[str, ...] = ()) -> GroupPlace | None:
+    """The group whose tool policy applies: a spawned session has that of the turn that spawned it."""
     if row.get("spawnedBy"):
         return GroupPlace.parse(row.get("toolGroup", ""))
     parsed = parse_key(session)
     if parsed.kind not in (Kind.GROUP, Kind.CHANNEL):
         return None
-    return GroupPlace(parsed.channel, row.get("lastAccountId", ""), parsed.peer)
+    return GroupPlace(parsed.channel, row.get("lastAccountId", ""), parsed.peer, senders)
+
+
+def senders_of(bound: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Ids of the senders of messages, by their metadata; none if one of them is not known."""
+    found = {metadata.get("senderId", "") for metadata in bound}
+    # A comma or a bar would be read as the next one where they are stored.
+    return () if any(not each or "," in each or "|" in each for each in found) else tuple(sorted(found))
 
 
 def authority_of(row: Mapping[str, str], turn: Authority) -> Authority:

@@ -16,7 +16,15 @@ from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.tree.lineage import authority_of, depth_of, group_of, is_sandboxed, role_of, root_of
+from openclaw_workers.engine.tree.lineage import (
+    authority_of,
+    depth_of,
+    group_of,
+    is_sandboxed,
+    role_of,
+    root_of,
+    senders_of,
+)
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
@@ -154,7 +162,7 @@ class Preparer:
             tuple(name for name in told if not name.startswith(INCOMPATIBLE)),
             authority,
             is_private=is_direct and authority.covers(Authority.OWNER),
-            group=group_of(session, row),
+            group=group_of(session, row, senders_of([entry.metadata for entry in bound])),
             is_sandboxed=is_sandboxed(agent, session, self._main_key),
             incompatible_tools=tuple(name[1:] for name in told if name.startswith(INCOMPATIBLE)),
             is_group=is_group(root),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.config.resolve import Overrides
-from openclaw_workers.config.tools import ElevatedSettings
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
@@ -36,7 +36,8 @@ class TurnSandbox:
 class TurnSandboxes:
     sandboxes: Sandboxes
     agents: AgentConfigs
-    elevated: ElevatedSettings
+    may_elevate: Callable[[str], bool]
+    """Whether the configuration lets owners run commands of an agent on the host."""
     main_key: str
 
     def of_turn(self, taken: Taken, session: Overrides, call: Overrides) -> TurnSandbox:
@@ -63,5 +64,5 @@ class TurnSandboxes:
 
     def _elevation(self, taken: Taken) -> str:
         level = taken.row.get("elevatedLevel", "")
-        is_allowed = self.elevated.enabled and taken.authority.covers(Authority.OWNER)
+        is_allowed = taken.authority.covers(Authority.OWNER) and self.may_elevate(agent_of(taken.lease.session))
         return level if is_allowed and level in ("on", "full") else ""

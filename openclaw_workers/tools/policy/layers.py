@@ -7,7 +7,7 @@ global           3  tools.allow and tools.deny
 global provider  4  tools.byProvider
 agent            5  the agent's tools
 agent provider   6  the agent's tools.byProvider
-group            7  the tools of the group that the session, or the session that spawned it, belongs to
+group            7  the tools of the group that the session, or the session that spawned it, belongs to, by sender
 sandbox          8  in sandboxed sessions
 subagent         9  in spawned sessions
 non-owner        what turns of others than owners have at most
@@ -16,7 +16,7 @@ owner-only       tools that only owners have
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from openclaw_workers.config.resolve import AgentConfig
@@ -112,21 +112,35 @@ def _by_provider(given: ToolPolicySettings, model: str, where: str) -> tuple[Pro
 
 def _group(settings: Settings, place: GroupPlace | None) -> tuple[Rule, ...]:
     found = _group_tools(settings, place)
-    return () if found is None else (*_lists(*found), *_profile(found, (None, "")))
+    return tuple(rule for each in found for rule in (*_lists(*each), *_profile(each, (None, ""))))
 
 
-def _group_tools(settings: Settings, place: GroupPlace | None) -> tuple[ProviderToolPolicy, str] | None:
-    """The policy of a group; one that has none has that of `*`."""
+def _group_tools(settings: Settings, place: GroupPlace | None) -> list[tuple[ProviderToolPolicy, str]]:
+    """The policies of a group that hold for those who asked; a group that has none has those of `*`."""
     channel: Any = getattr(settings.channels, place.channel, None) if place else None
     account = channel.account(place.account_id or "default") if channel is not None and place else None
     if account is None or place is None:
-        return None
+        return []
     inside = f".accounts.{place.account_id}" if place.account_id in channel.accounts else ""
-    for name in (place.chat_id, "*"):
-        group = account.groups.get(name)
-        if group is not None and "tools" in group.model_fields_set:
-            return group.tools, f'channels.{place.channel}{inside}.groups["{name}"].tools'
-    return None
+    at = f"channels.{place.channel}{inside}.groups"
+    groups = [(account.groups[name], f'{at}["{name}"]') for name in (place.chat_id, "*") if name in account.groups]
+    found = {where: tools for sender in place.senders or ("",) for tools, where in _of_sender(groups, sender)}
+    return [(tools, where) for where, tools in found.items()]
+
+
+def _of_sender(groups: Sequence[tuple[Any, str]], sender: str) -> list[tuple[ProviderToolPolicy, str]]:
+    """The policy of one sender: by id, else by `*`, else that of the group. An unknown one has all of them."""
+    for group, at in groups:
+        by_sender, own = group.tools_by_sender, "tools" in group.model_fields_set
+        if by_sender and not sender:
+            every = [(tools, f'{at}.toolsBySender["{name}"]') for name, tools in by_sender.items()]
+            return [*every, *([(group.tools, f"{at}.tools")] if own else [])]
+        for name in (sender, "*"):
+            if name in by_sender:
+                return [(by_sender[name], f'{at}.toolsBySender["{name}"]')]
+        if own:
+            return [(group.tools, f"{at}.tools")]
+    return []
 
 
 def _sandbox(settings: Settings, agent: AgentConfig, place: str) -> tuple[Rule, ...]:
@@ -167,7 +181,7 @@ def _non_owner(settings: Settings, inputs: PolicyInputs) -> tuple[Rule, ...]:
     if given.allow is not None:
         return _lists(given, "tools.nonOwners")
     group = _group_tools(settings, inputs.group)
-    decided = inputs.is_sandboxed or (group is not None and (group[0].allow or group[0].profile))
+    decided = inputs.is_sandboxed or (group and all(tools.allow or tools.profile for tools, _ in group))
     says = "no owner asked for this turn, and tools.nonOwners.allow is not set"
     return (*_lists(given, "tools.nonOwners"), *(() if decided else _product("allow", NON_OWNER_TOOLS, says)))
 

@@ -184,6 +184,25 @@ def test_elevated_is_off_unless_it_is_configured(make_engine: MakeEngine) -> Non
 
 
 @pytest.mark.needs("bubblewrap")
+def test_an_agent_can_only_take_elevated_commands_away(make_engine: MakeEngine) -> None:
+    allowed = {"tools": {"elevated": {"enabled": True, "allowFrom": {"cli": ["*"]}}}}
+
+    def engine_with(own: dict[str, Any], everywhere: dict[str, Any] = allowed) -> EngineHarness:
+        config = sandboxed()
+        entry = {"id": "main", "tools": {"elevated": own}}
+        return make_engine({**config, **everywhere, "agents": {**config.get("agents", {}), "list": [entry]}})
+
+    off = engine_with({"enabled": False})
+    use(off, "exec", command="true")
+    assert "turned off for agent main" in elevate(off, "on")
+    off.stores.sessions.patch(SESSION, {"elevatedLevel": "full"})
+    assert "/sandbox/workspace\n" in use(off, "exec", command="pwd")
+    assert "may not use elevated commands" in elevate(engine_with({"allowFrom": {"telegram": ["*"]}}), "on")
+    assert "run on the host" in elevate(engine_with({"allowFrom": {"cli": ["*"]}}), "on")
+    assert "elevated commands are turned off" in elevate(engine_with({"enabled": True}, {}), "on")
+
+
+@pytest.mark.needs("bubblewrap")
 def test_a_report_says_where_commands_of_a_session_run_and_what_holds_them(make_engine: MakeEngine) -> None:
     engine = make_engine(sandboxed(mode="non-main", limits={"memory": "300mb"}))
     on_host = engine.built.sandbox_reports.report(SESSION)

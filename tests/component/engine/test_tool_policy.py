@@ -76,3 +76,21 @@ def test_the_report_and_the_turn_agree(make_engine: MakeEngine) -> None:
         "group",
         'channels.telegram.groups["-100"].tools.allow: [read, group:sessions]',
     )
+
+
+def test_the_tools_of_a_turn_and_of_its_sub_agents_are_those_of_who_asked(make_engine: MakeEngine) -> None:
+    by_sender = {"7": {}, "8": {"deny": ["exec"]}}
+    engine = make_engine({"channels": {"telegram": {"groups": {"-100": {"toolsBySender": by_sender}}}}})
+    child = program(say("done"))
+    spawning = text(spawn(child, label="c"), say("spawned"), say("heard"))
+    engine.say(spawning, GROUP, route=IN_GROUP, sender_id="8")
+    run_on(engine)
+    (spawned,) = engine.stores.tree.children(GROUP)
+
+    assert engine.stores.reader.row(spawned.session_key)["toolGroup"] == "telegram|default|-100|8"
+    engine.say(text(say("hello")), spawned.session_key)
+    assert "exec" not in tools_of(engine, engine.take(spawned.session_key))
+    for number, (sender, has_exec) in enumerate((("7", True), ("8", False), ("9", True), ("", False))):
+        session = GROUP if number == 0 else SessionKey(f"agent:main:telegram:group:-100:topic:{number}")
+        engine.say(text(say("hello")), session, route=IN_GROUP, sender_id=sender)
+        assert ("exec" in tools_of(engine, engine.take(session))) is has_exec, sender

@@ -74,6 +74,7 @@ _WEBHOOKS: Final = "tests/integration/ingress/test_webhooks.py"
 _WEBHOOK_ADAPTER: Final = "tests/component/ingress/test_webhook_adapter.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
+_BY_SENDER: Final = "test_tools_in_a_group_may_depend_on_who_asks"
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
 _LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
 _LIMITS_AT_A_TIME: Final = f"{_SPENDING}::test_who_is_over_a_concurrency_limit_waits_and_is_served"
@@ -189,6 +190,7 @@ def _access(path: str) -> dict[str, str]:
         f"{path}.groupAllowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
         **_place(f"{path}.groups.*"),
         **_policy(f"{path}.groups.*.tools"),
+        **dict.fromkeys(_policy(f"{path}.groups.*.toolsBySender.*"), f"{_POLICY}::{_BY_SENDER}"),
         **_place(f"{path}.groups.*.topics.*"),
     }
 
@@ -280,6 +282,8 @@ _AGENT: Final = {
     **_policy("tools.byProvider.*"),
     **_policy("tools.sandbox.tools", lists_only=True),
     **_exec("tools.exec"),
+    "tools.elevated.enabled": f"{_SANDBOXED}::test_an_agent_can_only_take_elevated_commands_away",
+    "tools.elevated.allowFrom": f"{_SANDBOXED}::test_an_agent_can_only_take_elevated_commands_away",
     **_BACKGROUND,
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from openclaw_workers.config.elevated import is_elevated_enabled, may_elevate
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.errors import BadInput
 
@@ -30,14 +32,19 @@ _ANSWERS = {
 
 
 def _check_allowed(ctx: CommandContext) -> None:
-    settings, caller = ctx.settings.tools.elevated, ctx.caller
-    if not settings.enabled:
+    settings, caller, agent = ctx.settings, ctx.caller, agent_of(ctx.session)
+    if not settings.tools.elevated.enabled:
         raise BadInput(
             "elevated commands are turned off", hint="set tools.elevated.enabled and tools.elevated.allowFrom"
         )
-    listed = settings.allow_from.get(ctx.channel, ())
-    if "*" not in listed and (not caller.id or caller.id not in listed):
+    if not is_elevated_enabled(settings, agent):
+        raise BadInput(
+            f"elevated commands are turned off for agent {agent}",
+            hint="tools.elevated.enabled of the agent or of agents.defaults is false",
+        )
+    if not may_elevate(settings, agent, ctx.channel, caller.id):
         raise BadInput(
             f"{caller.id or 'you'} may not use elevated commands from {ctx.channel}",
-            hint=f"add the id to tools.elevated.allowFrom.{ctx.channel}; `/whoami` shows it",
+            hint=f"add the id to tools.elevated.allowFrom.{ctx.channel}, and to that of the agent if it has one; "
+            "`/whoami` shows it",
         )

@@ -13,6 +13,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.group_place import GroupPlace
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tree import Role
+from openclaw_workers.engine.tree.lineage import senders_of
 from openclaw_workers.tools.policy.inputs import PolicyInputs
 from openclaw_workers.tools.policy.layers import steps_of
 from openclaw_workers.tools.policy.names import GROUPS, PROFILES, Catalogue
@@ -146,6 +147,50 @@ def test_a_sandboxed_group_has_messaging_and_session_tools_alone(tmp_path: Path)
         inputs = PolicyInputs(agent_id="main", group=GROUP, is_sandboxed=True, authority=authority)
         assert set(policy.decide(inputs).allowed) == {*GROUPS["messaging"], *GROUPS["sessions"]}
     assert set(policy.decide(PolicyInputs(agent_id="main")).allowed) == set(EVERY_TOOL)
+
+
+def test_tools_in_a_group_may_depend_on_who_asks(decide: Decide) -> None:
+    """One turn may answer several people, and of some turns nobody knows who asked: these have the least."""
+    by_sender = {
+        "7": {},
+        "8": {"deny": ["exec"]},
+        "9": {"profile": "minimal", "alsoAllow": ["web_search"]},
+        "*": {"allow": ["read", "session_status", "web_search"]},
+    }
+    config = {
+        "channels": {"telegram": {"groups": {"-100": {"tools": {"deny": ["write"]}, "toolsBySender": by_sender}}}}
+    }
+
+    def allowed(*senders: str) -> set[str]:
+        return set(decide(config, group=GroupPlace("telegram", "default", "-100", senders)).allowed)
+
+    assert {"exec", "write"} <= allowed("7")
+    assert ("exec" in allowed("8"), "write" in allowed("8")) == (False, True)
+    assert ("exec" in allowed("9"), {"read", "web_search"} <= allowed("9")) == (False, True)
+    assert allowed("1") == {"read", "session_status", "web_search"}
+    assert allowed("1", "7", "9") == allowed("1") & allowed("9")
+    assert allowed() == allowed("1") & allowed("8") & allowed("9") - {"write"}
+    removed = decide(config, group=GroupPlace("telegram", "default", "-100", ("8",))).removed["exec"]
+    assert removed.line.startswith('channels.telegram.groups["-100"].toolsBySender["8"].deny')
+
+
+def test_a_group_without_senders_of_its_own_has_its_tools_and_then_those_of_all_groups(decide: Decide) -> None:
+    everywhere = {"toolsBySender": {"8": {"deny": ["exec"]}}}
+
+    def has_exec(own: dict[str, Any]) -> bool:
+        config = {"channels": {"telegram": {"groups": {"*": everywhere, "-100": own}}}}
+        return "exec" in decide(config, group=GroupPlace("telegram", "default", "-100", ("8",))).allowed
+
+    assert not has_exec({})
+    assert has_exec({"tools": {}})
+    assert has_exec({"toolsBySender": {"8": {}}})
+
+
+def test_a_place_is_stored_with_those_who_asked() -> None:
+    for place in (GROUP, GroupPlace("telegram", "", "-1", ("7", "8"))):
+        assert GroupPlace.parse(place.stored()) == place
+    assert senders_of([{"senderId": "8"}, {"senderId": "7"}, {"senderId": "8"}]) == ("7", "8")
+    assert senders_of([{"senderId": "8"}, {}]) == senders_of([]) == senders_of([{"senderId": "7,8"}]) == ()
 
 
 @pytest.mark.parametrize("profile", PROFILES)
