@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import RunState
@@ -32,16 +33,17 @@ def newer_message(engine: EngineHarness) -> None:
 
 @pytest.mark.parametrize("make_newer", [newer_control, newer_message])
 def test_a_session_of_newer_code_is_left_to_newer_workers(
-    engine: EngineHarness, make_newer: Callable[[EngineHarness], None], capsys: pytest.CaptureFixture[str]
+    engine: EngineHarness, make_newer: Callable[[EngineHarness], None]
 ) -> None:
     queued = engine.say("hello")
     make_newer(engine)
 
-    assert engine.work() == 0
+    with capture_logs() as logs:
+        assert engine.work() == 0
 
     assert engine.receipt(queued).state == "accepted"
     assert engine.ctl("state") == "queued"
-    assert "run.newer" in capsys.readouterr().out
+    assert "run.newer" in [line["event"] for line in logs]
     assert engine.stores.reader.quarantined() == []
 
 

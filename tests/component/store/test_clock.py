@@ -232,7 +232,9 @@ def test_a_process_that_died_before_the_step_is_not_alive(store: StoreHarness, c
     store.leases.tick(alive, {}, [])
 
     assert (store.workers.is_alive(dead), store.workers.is_alive(alive)) == (False, True)
-    assert {info.id: info.alive for info in store.workers.all()} == {dead: False, alive: True}
+    assert {info.id: info.alive for info in store.workers.all()} == {
+        alive: True
+    }  # the other's last sign is too far off
 
 
 def test_a_session_that_goes_on_after_the_step_can_be_taken(store: StoreHarness, clock: Clock) -> None:

@@ -18,7 +18,7 @@ from tests.support.ocw import Gate, Ocw
 from tests.support.programs import as_text, program, say, spawn
 from tests.support.waiting import eventually
 
-CHANGING = {"at", "ageMs", "leaseLeftMs", "beatAt", "leaseUntil"}
+CHANGING = {"at", "ageMs", "leaseLeftMs", "beatAt", "leaseUntil", "seenAt"}
 
 
 def steady(value: Any) -> Any:
