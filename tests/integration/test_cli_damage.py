@@ -114,7 +114,9 @@ def test_status_works_whatever_is_damaged(bare_fleet: Fleet) -> None:
         bare_fleet.send("hello", name)
     for key in (keys.worker("host/1/x"), keys.inbox(one), keys.ctl(two), keys.batches(three), keys.receipts(three)):
         corrupt(bare_fleet, key)
-    redis.zadd(keys.workers, {"host/1/x": bare_fleet.stores.due.now_ms(), "no worker": 1})
+    redis.zadd(
+        keys.workers, {"host/1/x": bare_fleet.stores.due.now_ms(), "no worker": bare_fleet.stores.due.now_ms() - 60_000}
+    )
     redis.zadd(keys.running, {two: 1})
 
     status, text = ocw("status", "--json"), ocw("status")

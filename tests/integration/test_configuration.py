@@ -12,7 +12,7 @@ import yaml
 
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.store.configs import ANY_VERSION, ConfigDocument, Configs
-from tests.support.fleet import Fleet, WorkerProcess
+from tests.support.fleet import LANES, Fleet, WorkerProcess
 from tests.support.hosts import OtherHost
 from tests.support.ocw import Gate, Ocw
 from tests.support.waiting import eventually
@@ -179,7 +179,7 @@ def test_a_worker_that_cannot_read_a_version_takes_no_turns_until_one_can_be_rea
 def test_what_needs_a_restart_is_named_and_shown_as_pending(fleet: Fleet) -> None:
     worker = fleet.worker(BOX_KEY="k")
 
-    answer = change(fleet, lanes={"main": {"concurrency": 9}})
+    answer = change(fleet, lanes={"main": {"concurrency": 9}, **LANES})
 
     assert answer["restart"] == ["lanes.main.concurrency"]
     use(fleet, 2)

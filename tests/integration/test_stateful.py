@@ -280,7 +280,7 @@ class Sessions(RuleBasedStateMachine):
         rescue = self.store.rescue(max_attempts=MAX_ATTEMPTS)
         self._lose_owner()
         given_up = self.model.lose()
-        assert rescue.verb == ("settle" if given_up else "wake")
+        assert rescue.verb == ("settle" if given_up else "end" if self.model.stopped else "wake")
         if rescue.lease is not None:
             outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED)
             self.store.turns("sweeper").commit(rescue.lease, "main", outcome)

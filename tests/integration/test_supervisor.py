@@ -48,8 +48,10 @@ def console(tmp_path: Path, screen: io.StringIO) -> Iterator[Console]:
 
 @pytest.fixture
 def supervisor(console: Console) -> Iterator[Supervisor]:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored if the tests themselves run under nohup
     with Supervisor(console, backoff=QUICK) as supervisor:
         yield supervisor
+    signal.signal(signal.SIGHUP, before)
 
 
 def child(name: str, code: str, *, is_ready: Callable[[int], bool] = lambda _pid: True, **more: object) -> ChildSpec:
