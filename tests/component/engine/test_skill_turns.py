@@ -129,6 +129,17 @@ def test_a_skill_outside_the_workspace_is_read_and_followed_but_nothing_beside_i
     assert "outside the workspace" in out
 
 
+@pytest.mark.parametrize("access", ["none", "ro", "rw"])
+def test_a_sandboxed_session_reads_its_skills_too_and_nothing_beside_them(make_engine: MakeEngine, access: str) -> None:
+    sandbox = {"mode": "all", "workspaceAccess": access}
+    engine = make_engine({"skills": WATCHED, "agents": {"defaults": {"sandbox": sandbox}, "list": AGENTS}})
+    shared = put(engine.loaded.state_dir / "skills", "shared")
+    (shared.parent.parent / "beside.txt").write_text("private")
+    main, beside = use(engine, read(shared), read(shared.parent.parent / "beside.txt"))
+    assert main == shared.read_text().rstrip("\n")
+    assert "private" not in beside
+
+
 def test_folders_of_skills_cannot_be_written(make_engine: MakeEngine) -> None:
     engine = scripted(make_engine)
     path = put(engine.loaded.state_dir / "skills", "shared")
