@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -10,7 +12,7 @@ from tests.browser.conftest import OpenWindow
 from tests.support.faulty_workers import start_workers
 from tests.support.ocw import Gate
 from tests.support.programs import call, execute, program, say, spawn
-from tests.support.site import Site, Visitor
+from tests.support.site import Site, Visitor, open_site
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.needs("chromium")
@@ -130,3 +132,23 @@ def test_a_parked_run_is_hatched(site: Site, window: OpenWindow) -> None:
     gate.open()
     expect(visitor.page.locator('.timeline [data-state="parked"]')).to_have_count(0)
     expect(visitor.page.locator(".timeline .bar.parked")).to_have_count(1)
+
+
+def test_a_planted_secret_is_masked_in_the_chat_and_in_the_panel(tmp_path: Path, window: OpenWindow) -> None:
+    planted = "planted-51c8-value"
+    config = {"secrets": {"TOKEN": {"value": planted, "tools": ["exec"]}}}
+    with open_site(tmp_path / "fleet", config) as site:
+        start_workers(site.fleet, "main")
+        queued = site.fleet.send(program(call(execute("echo it is $TOKEN")), say("it was shown")), "secret")
+        assert site.fleet.outcome(queued).receipt.state == "answered"
+        visitor = window(site)
+        visitor.log_in()
+
+        visitor.open(f"/runs/{queued.run}")
+        expect(visitor.page.get_by_label("The selected run")).to_contain_text("it is ")
+        seen = [visitor.page.content()]
+        visitor.open("/chat/agent%3Amain%3Asecret")
+        expect(visitor.page.get_by_text("it was ")).not_to_have_count(0)
+        seen.append(visitor.page.content())
+        visitor.page.goto("about:blank")  # it would miss its site
+    assert [planted in page for page in seen] == [False, False]
