@@ -81,7 +81,6 @@ LOCAL_ONLY = {
     "logs": "reads the files that processes of this machine write",
     "init": "writes files of this machine and starts processes on it",
     "config set": "changes a file of this machine",
-    "agents move": "follows the copying in Redis, piece by piece",
 }
 """Commands that do not work through OPENCLAW_URL, each with the reason."""
 

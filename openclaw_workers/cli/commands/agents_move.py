@@ -39,7 +39,6 @@ def move_files(cli: CliContext, agent_id: str, to_host: str | None, without_file
     of both hosts copy the files through Redis. The old files stay where they are, and are not used any more. The move
     goes on if this command is interrupted or a worker dies.
     """
-    cli.require_local("`ocw agents move`", "follows the copying in Redis, piece by piece")
     if cancel:
         _show(cli, cli.backend.cancel_move(agent_id))
         return
