@@ -576,8 +576,8 @@ class WorkerEngine:
             DueKind(LOST_CALL, lost_calls.handle),
             DueKind(FORGET, DueRecords(tree).handle),
             DueKind(CLEANUP, DueCleanups(due, reader, tree, control).handle),
-            DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then),
-            DueKind(FIRING, self.due_firings.handle),
+            DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then, is_paced=True),
+            DueKind(FIRING, self.due_firings.handle, is_paced=True),
             DueKind(
                 ARCHIVE,
                 DueArchives(due, self.archives).handle,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from openclaw_workers.store.client import Client, run_script, store_errors, write
@@ -47,6 +48,11 @@ class DueItems:
     def later(self, item: str, delay_ms: int) -> None:
         """Look at a claimed item again after a while; one that is done meanwhile stays done."""
         write(self._redis, (self._keys.due, "ZADD", "XX", "INCR", delay_ms - CLAIM_MS, item))
+
+    def give_back(self, items: Sequence[str]) -> None:
+        """Leave claimed items to any sweeper, at once; one that is done meanwhile stays done."""
+        now = self.now_ms()
+        write(self._redis, (self._keys.due, "ZADD", "XX", *(part for item in items for part in (now, item))))
 
     def add(self, item: str, delay_ms: int) -> None:
         """Look at an item after a while, unless it is in the index already."""

@@ -22,3 +22,5 @@ class DueKind:
     """Called once at the start of each sweep."""
     is_slow: bool = False
     """Handled after all other kinds, and only during the first second of a sweep."""
+    is_paced: bool = False
+    """Handled after the quick kinds, with a pause after each item: hundreds may be due in one second."""

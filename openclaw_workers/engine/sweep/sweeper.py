@@ -21,6 +21,10 @@ ASK_TO_PRUNE_SECONDS = 600
 """How often a sweeper asks whether it is time to prune; Redis knows when somebody last did."""
 SLOW_KINDS_SECONDS = 1.0
 """How long after its start a sweep still begins with items of slow kinds."""
+PACED_KINDS_SECONDS = 0.2
+"""How long after its start a sweep still begins with items of paced kinds. The others go back to all sweepers."""
+PAUSE = 1.0
+"""The pause after a paced item, as a multiple of the time that it took: turns of this process are not held up."""
 
 
 class Sweeper(threading.Thread):
@@ -76,11 +80,20 @@ class Sweeper(threading.Thread):
         begun = time.monotonic()
         for kind in self._kinds:
             kind.on_sweep()
+        given_back = []
         # Slow kinds last: a session that waits must not wait for a slow disk too.
-        for item, kind in sorted(self._known(items), key=lambda known: known[1].is_slow):
-            if kind.is_slow and time.monotonic() - begun > SLOW_KINDS_SECONDS:
+        for item, kind in sorted(self._known(items), key=lambda known: (known[1].is_slow, known[1].is_paced)):
+            took = time.monotonic() - begun
+            if kind.is_slow and took > SLOW_KINDS_SECONDS:
                 break  # the rest is due again when this claim expires
+            if kind.is_paced and took > PACED_KINDS_SECONDS:
+                given_back.append(item)
+                continue
             self._handle(item, kind)
+            if kind.is_paced:
+                time.sleep(PAUSE * (time.monotonic() - begun - took))
+        if given_back:
+            self._due.give_back(given_back)
         if time.monotonic() >= self._prune_at and not self._workers.prune():
             self._prune_at = time.monotonic() + ASK_TO_PRUNE_SECONDS
         wait = self._pace.until_next(workers)

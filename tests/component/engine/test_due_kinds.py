@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
+import openclaw_workers.engine.sweep.sweeper as sweeper_module
 from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.pace import SweepPace
 from openclaw_workers.engine.sweep.sweeper import Sweeper
@@ -43,6 +46,27 @@ def test_slow_kinds_come_last(engine: EngineHarness) -> None:
     sweeper_of(engine, DueKind("slow|", handled.append, is_slow=True), DueKind("quick|", handled.append)).sweep()
 
     assert handled == ["b", "a"]
+
+
+def test_paced_items_that_one_sweep_does_not_reach_are_due_at_once_for_all_sweepers(
+    engine: EngineHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handled: list[str] = []
+
+    def handle(name: str) -> None:
+        handled.append(name)
+        engine.stores.due.done(f"paced|{name}")
+
+    monkeypatch.setattr(sweeper_module, "PACED_KINDS_SECONDS", -1.0)  # over before the first
+    make_due(engine, "paced|a", "paced|b", "quick|c")
+    kinds = (DueKind("paced|", handle, is_paced=True), DueKind("quick|", handled.append))
+    sweeper_of(engine, *kinds).sweep()
+    assert handled == ["c"]
+
+    monkeypatch.undo()
+    engine.stores.due.done("quick|c")
+    sweeper_of(engine, *kinds).sweep()
+    assert sorted(handled) == ["a", "b", "c"]
 
 
 def test_a_handler_that_fails_keeps_no_other_from_its_items(engine: EngineHarness) -> None:
