@@ -135,9 +135,11 @@ class Holder:
             self._log.write(chunk)
             return
         self._selector.unregister(self._output)
-        os.close(self._output)
         if self._child.has_terminal:
+            # It stays open: closing a terminal sends SIGHUP, also to a command that is just ending by itself.
             self._child.stdin = None
+        else:
+            os.close(self._output)
         self._output = None
 
     # --- Requests of the worker and of others ------------------------------------------------------------------------
