@@ -13,20 +13,14 @@ from typing import TYPE_CHECKING
 from ingress.errors import HttpError
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.transcript import Attachment
-from openclaw_workers.engine.intake.accept import (
-    Answered,
-    PreparedCommand,
-    PreparedMessage,
-    Queued,
-    Rejected,
-    message_id_for,
-)
+from openclaw_workers.engine.intake.accept import PreparedCommand, PreparedMessage, message_id_for
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 from openclaw_workers.errors import BadInput, NotFound

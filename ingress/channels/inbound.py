@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from ingress.channels.account_lease import Call
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.inbound import Inbound
@@ -16,7 +17,7 @@ from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
 from openclaw_workers.engine.access.message_text import text_for_model
-from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import Intake, message_id_for
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.outbox import Outbox
 

@@ -15,10 +15,10 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from ingress.events.viewer import Shown, Viewer
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.runs import WORKER_LANES, RunState
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import usable
-from openclaw_workers.store.reader import Event
 from openclaw_workers.store.workers import DEAD_AFTER_MS
 
 log = structlog.get_logger(__name__)

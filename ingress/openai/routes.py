@@ -16,8 +16,8 @@ from ingress.openai.errors import INVALID, SERVER, TOO_MANY, ApiError, api_error
 from ingress.openai.intake import IDEMPOTENCY_HEADER, accept, understand
 from ingress.openai.requests import parse_request
 from ingress.openai.sessions import agent_for, model_ids
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.tokens import Scope
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import OpenClawError
 
 if TYPE_CHECKING:

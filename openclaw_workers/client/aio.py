@@ -25,18 +25,20 @@ from openclaw_workers.client.protocol import (
     Steps,
     Update,
 )
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.errors import CorruptRecord, OpenClawError
 from openclaw_workers.store.client import store_errors
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import usable
-from openclaw_workers.store.reader import STATE_FIELDS, Event, SessionState, parse_event, parse_run, parse_state
+from openclaw_workers.store.reader import STATE_FIELDS, parse_event, parse_run, parse_state
 from openclaw_workers.store.run_texts import ask_for_entries, lacks_text, with_text_from
 from openclaw_workers.store.tree import as_batch
-from openclaw_workers.store.workers import WorkerInfo, worker_infos
+from openclaw_workers.store.workers import worker_infos
 
 T = TypeVar("T")
 

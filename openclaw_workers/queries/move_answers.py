@@ -11,9 +11,9 @@ from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, ConflictError, NotFound
 
 if TYPE_CHECKING:
+    from openclaw_workers.domain.worker_info import WorkerInfo
     from openclaw_workers.queries.installation import Installation
     from openclaw_workers.store.moves import Move
-    from openclaw_workers.store.workers import WorkerInfo
 
 
 def begin_move(place: Installation, agent: str, to_host: str, *, with_files: bool) -> Move:

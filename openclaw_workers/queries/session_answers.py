@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import resolve_agent, resolve_agent_id
+from openclaw_workers.domain.events import SessionState
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.sessions import find_session
 from openclaw_workers.store.llm.ledger import Ledger, Total
-from openclaw_workers.store.reader import SessionState
 from openclaw_workers.views.sessions import session_cost, session_details_json, session_json
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from openclaw_workers.errors import TransientError
 from openclaw_workers.views.worker_reports import plugin_problems, plugins_json, servers_json
 
 if TYPE_CHECKING:
+    from openclaw_workers.domain.worker_info import WorkerInfo
     from openclaw_workers.queries.installation import Installation
-    from openclaw_workers.store.workers import WorkerInfo
 
 
 def plugins_answer(place: Installation) -> dict[str, Any]:

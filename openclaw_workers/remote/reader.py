@@ -20,12 +20,12 @@ from openclaw_workers.client.protocol import (
     Request,
     Sleep,
 )
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import BatchId, SessionKey
 from openclaw_workers.errors import NotFound, OpenClawError
 from openclaw_workers.remote.address import path_of, unreachable
 from openclaw_workers.remote.records import batch_of, event_of, receipt_of, run_of, state_of, worker_of
 from openclaw_workers.remote.transport import AsyncTransport
-from openclaw_workers.store.reader import Event
 
 GONE_SECONDS = 0.5
 

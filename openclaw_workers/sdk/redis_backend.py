@@ -15,9 +15,9 @@ from redis.asyncio import Redis
 from openclaw_workers.client.aio import AsyncReader
 from openclaw_workers.client.sent_files import read_files
 from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer, stop_answer

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.views.errors import problem_json
 from openclaw_workers.views.runs import pick
 from openclaw_workers.views.subagents import outcome_json

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.moves import PIECE_BYTES, Move
 from tests.support.fleet import Fleet
 from tests.support.hosts import OtherHost

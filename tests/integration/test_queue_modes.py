@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.engine.client_graph import intake_of
-from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from tests.support.fleet import Fleet
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
 from tests.support.waiting import eventually

@@ -12,8 +12,8 @@ from ingress.api.models.answers import Shape
 from ingress.api.models.inputs import Name
 from ingress.api.table import Call, Input, NoInput
 from openclaw_workers.domain.ids import BatchId, MessageId
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.views.runs import run_json
 
 MOST_BATCHES = 200

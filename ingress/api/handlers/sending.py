@@ -18,9 +18,9 @@ from ingress.api.waiting import Finished, accepted_json, as_events, follow
 from ingress.events.sse import BEGINNING, EventStream
 from ingress.events.viewer import sse
 from openclaw_workers.client.protocol import Quiet
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.transcript import UserEntry
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.queries.run_answers import run_details
 from openclaw_workers.queries.subagent_answers import session_of as session_of_subagent

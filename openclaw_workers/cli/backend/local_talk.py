@@ -16,7 +16,7 @@ from openclaw_workers.engine.intake.commands.registry import list_commands
 
 if TYPE_CHECKING:
     from openclaw_workers.client.blocking import BlockingReader
-    from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+    from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 
 CHANNEL = "cli"
 

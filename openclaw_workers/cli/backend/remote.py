@@ -13,8 +13,8 @@ from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.cli.backend.remote_workers import RemoteWorkers
 from openclaw_workers.client.protocol import Steps, Update
 from openclaw_workers.client.sent_files import upload_json
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
 from openclaw_workers.remote.reader import HttpReader

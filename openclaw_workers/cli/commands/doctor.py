@@ -15,8 +15,8 @@ from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.text import printable, styled
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import new_message_id
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 from openclaw_workers.views.findings import (
     Finding,

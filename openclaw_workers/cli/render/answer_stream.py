@@ -12,8 +12,8 @@ from openclaw_workers.domain.usage_line import usage_line
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.render.turn_status import TurnStatus
+    from openclaw_workers.domain.events import Event
     from openclaw_workers.domain.runs import Run
-    from openclaw_workers.store.reader import Event
 
 SPAWN = "sessions_spawn"
 

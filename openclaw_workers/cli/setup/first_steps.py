@@ -13,8 +13,8 @@ from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.detach import start_detached
 from openclaw_workers.client.deadline import Deadline
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import new_message_id
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.state_dir import prepare_state_dir, running_pid
 
 if TYPE_CHECKING:

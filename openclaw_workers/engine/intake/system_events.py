@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from openclaw_workers.agent.prompt import texts
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage
 from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.domain.system_event import MAX_EVENT_CHARS, PROVENANCE, SystemEvent
 from openclaw_workers.domain.untrusted import neutralise, wrap
-from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader

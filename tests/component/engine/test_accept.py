@@ -7,11 +7,12 @@ import time
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.session_row import DeliveryContext
 from openclaw_workers.domain.untrusted import CLOSE
-from openclaw_workers.engine.intake.accept import MAX_TEXT_BYTES, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import MAX_TEXT_BYTES, message_id_for
 from openclaw_workers.errors import BadInput, StoreUnavailable
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.support.redis_server import RedisServer, free_port

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.question import Question, QuestionKind
@@ -14,7 +15,6 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.client_graph import answers_of
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.errors import BadInput, ConflictError
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import run_on, said, text, use

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from openclaw_workers.client.sent_files import read_files
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.sent_files import MOST_BYTES, MOST_FILES, SentFile
 from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry, dump_entry
 from openclaw_workers.engine.attachments import attach
-from openclaw_workers.engine.intake.accept import Rejected
 from openclaw_workers.engine.turn.received_files import GONE, ReceivedFiles
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.file_chunks import CHUNK_BYTES

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, InboxEntry, QueueMode, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.registry import builtin_tools
 from openclaw_workers.tools.web.on_first_use import disabled_tools

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.engine.intake.commands.command import When
 from openclaw_workers.engine.intake.commands.parse import parse_command
 from openclaw_workers.engine.intake.commands.queue import parse_queue

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from openclaw_workers.config.model_names import OFFLINE, find_model, usable_models
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import CompactionEntry, dump_entry
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput, ProviderError
 from openclaw_workers.providers.registry import Providers
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine

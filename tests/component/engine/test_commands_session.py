@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.engine.intake.commands.registry import COMMANDS, list_commands
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine

@@ -12,9 +12,9 @@ import pytest
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
 from openclaw_workers.agent.prompt.texts import SUMMARY_HEADING
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.messages import Authority, QueueMode
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
-from openclaw_workers.engine.intake.accept import Answered
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.component.engine.model_turns import APIS, ask, engine_with, is_summary, said, system, valid
 from tests.component.engine.wire_harness import wire_engine

@@ -10,10 +10,10 @@ import pytest
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.resolve import resolve_agent
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput, ProviderError
 from openclaw_workers.errors import FailureReason as Why
 from openclaw_workers.store.llm.cooldowns import JITTER_THOUSANDTHS, MINUTE

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.domain.untrusted import CLOSE
 from openclaw_workers.engine.client_graph import intake_of
-from openclaw_workers.engine.intake.accept import Rejected
 from openclaw_workers.engine.sessions.texts_between_sessions import internal
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, told, use

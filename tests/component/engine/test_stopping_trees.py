@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.tree import BatchState
-from openclaw_workers.engine.intake.accept import Answered
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness
 from tests.component.engine.tree_builder import CHILD, announces, children, first_turn, reread, settle
 from tests.support.programs import program, say, spawn

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from openclaw_workers.agent.prompt.texts import TURN_ENDED_BEFORE_CALL, TURN_ENDED_DURING_CALL
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, QueueMode
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import BadInput, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.store.llm.ledger import Ledger
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine

@@ -14,14 +14,14 @@ from ingress.openai import answering
 from ingress.openai.answering import PendingAnswer
 from ingress.openai.completions import CompletionForm
 from openclaw_workers.client.protocol import Ended, Gap, Quiet, Update
+from openclaw_workers.domain.accepted import Queued
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import Usage
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event
 
 SESSION = SessionKey("agent:main:openai:1")
 RUN = RunId("run-1")
