@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from openclaw_workers.client.aio import AsyncFollower
+from openclaw_workers.client.async_follower import AsyncFollower
 from openclaw_workers.domain.accepted import Queued
 
 Json = dict[str, Any]

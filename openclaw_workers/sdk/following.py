@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from openclaw_workers.client.aio import AsyncFollower
+from openclaw_workers.client.async_follower import AsyncFollower
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.client.follow_replies import LaterReplies
