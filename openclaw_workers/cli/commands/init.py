@@ -23,8 +23,8 @@ from openclaw_workers.cli.setup.files import (
     write_agents_file,
 )
 from openclaw_workers.cli.setup.questions import GivenAnswers, Questions, is_person
-from openclaw_workers.config.files import find_file
-from openclaw_workers.config.host import Host, find_state_dir, working_dir
+from openclaw_workers.config.host import Host
+from openclaw_workers.config.locate import find_file, find_state_dir, working_dir
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.state_dir import prepare_state_dir
 from openclaw_workers.views.answers import Answer

@@ -25,8 +25,9 @@ from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan, require_answer
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.configured_models import configured_apis
-from openclaw_workers.config.host import find_host, find_state_dir, working_dir
+from openclaw_workers.config.host import find_host
 from openclaw_workers.config.loader import Loaded, check_local
+from openclaw_workers.config.locate import find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.engine.fleet_config import publish_if_none

@@ -122,6 +122,7 @@ class LocalProcesses:
             redis_url=redis_url,
             flower_url=flower.url_of(self._flower) if self._flower else None,
             ingress_url=self._ingress_url(redis_url),
+            source=self._plan.config_path,
             pids=self.supervisor.pids,
             started_at=now_ms(),
             stop_seconds=self._plan.grace_seconds + 40,

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.config.files import NAMES, _read_json5, parse_yaml
+from openclaw_workers.config.files import _read_json5, parse_yaml
 from openclaw_workers.config.loader import load
+from openclaw_workers.config.locate import NAMES
 from openclaw_workers.errors import BadInput, ConfigurationError
 from tests.unit.config.conftest import LoadText, ProblemsIn
 
