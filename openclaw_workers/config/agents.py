@@ -33,7 +33,7 @@ class AgentSettings(Section):
     """Model as provider/model, or a mapping with fallbacks."""
 
     workspace: WorkspaceField = WorkspaceSettings()
-    """Its files: a directory, or a mapping with path and place."""
+    """The agent's workspace: a directory, or a mapping with path and place."""
 
     thinking_default: Thinking = "off"
     """How much the model thinks before it answers: off, minimal, low, medium, high, xhigh."""
@@ -69,7 +69,7 @@ class AgentSettings(Section):
     """Memory; an agent's own block replaces the one in the defaults."""
 
     compaction: CompactionSettings = CompactionSettings.model_construct()
-    """How long conversations are summarised."""
+    """How conversations that grow too long are summarised."""
 
     context_pruning: ContextPruningSettings = ContextPruningSettings.model_construct()
     """How old tool results are trimmed."""

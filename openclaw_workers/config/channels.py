@@ -49,7 +49,7 @@ class TelegramTopicSettings(Section):
     """Answer only when mentioned or replied to; `/activation` overrides it."""
 
     allow_from: TelegramSenders = ()
-    """Senders the bot listens to here (* for all); empty: those of the next larger place, at last groupAllowFrom."""
+    """Senders the bot listens to here (* for all); empty: inherited, in the end from groupAllowFrom."""
 
     agent_id: AgentId | None = None
     """Agent that answers here; wins over bindings."""
@@ -63,8 +63,8 @@ class TelegramGroupSettings(TelegramTopicSettings):
     """Tools in this group."""
 
     tools_by_sender: dict[PeerId, ProviderToolPolicy] = Field(default_factory=dict)
-    """Tools by who asks, by id, instead of `tools`; * stands for everybody else. A turn that answers several people has
-    what all of them have, and one of which nobody knows who asked has what everybody has."""
+    """Tools by who asks, by id, instead of `tools`; * stands for everybody else. A turn that answers several
+    people has the tools that all of them have. If it is not known who asked, it has those that everybody has."""
 
     topics: Annotated[dict[PeerId, TelegramTopicSettings], KeyedBy("topicId")] = Field(default_factory=dict)
     """Forum topics by id; what is unset here is as in the group."""
@@ -127,7 +127,7 @@ class TelegramAccountSettings(Section):
     """Which groups the bot listens to: listed or approved ones, any, none."""
 
     group_allow_from: TelegramSenders = ()
-    """Senders the bot listens to in groups; empty: those of allowFrom. Owners are always heard."""
+    """Senders the bot listens to in groups; empty: those of allowFrom. Owners are always accepted."""
 
     groups: Annotated[dict[PeerId, TelegramGroupSettings], KeyedBy("chatId"), AfterValidator(_chats)] = Field(
         default_factory=dict
@@ -139,10 +139,10 @@ class TelegramAccountSettings(Section):
     """What happens when somebody edits a message: nothing, or the new text is sent to the agent too."""
 
     media_max_mb: StrictInt = Field(default=8, ge=0, le=100)
-    """Largest file that is taken, in megabytes; larger ones are named to the agent, but not loaded."""
+    """Largest file that is loaded, in megabytes; of a larger one the agent gets only the name."""
 
     transcribe: TranscribeSettings | None = None
-    """Endpoint that turns voice notes into text; unset: the sender is told that they cannot be heard."""
+    """Endpoint that turns voice notes into text; unset: the sender is told that the bot cannot listen to them."""
 
     streaming: Literal["progress", "off", "draft"] = "progress"
     """While a turn runs: a message that shows what is being done, nothing, or a native draft (direct chats only)."""
@@ -156,7 +156,7 @@ class TelegramAccountSettings(Section):
 
 class TelegramSettings(TelegramAccountSettings):
     accounts: dict[AccountId, TelegramAccountSettings] = Field(default_factory=dict)
-    """Further bots by name. What one leaves unset is as above, but the token."""
+    """Further bots by name. Each inherits the settings above, except token and webhook."""
 
     @model_validator(mode="after")
     def _each_token_once(self) -> Self:

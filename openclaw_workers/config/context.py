@@ -32,7 +32,7 @@ class CompactionSettings(Section):
     """default keeps the latest keepRecentTokens; safeguard summarises the oldest parts down to maxHistoryShare."""
 
     reserve_tokens: StrictInt = Field(default=4096, ge=0)
-    """Tokens kept free for the summary, which gets no longer than this; at most an eighth of the window."""
+    """Tokens kept free for the summary, which is no longer than this; at most an eighth of the window."""
 
     keep_recent_tokens: StrictInt = Field(default=100_000, ge=0)
     """Tokens of the latest messages that stay unchanged (mode default)."""

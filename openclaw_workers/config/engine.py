@@ -75,7 +75,7 @@ class EngineSettings(Section):
     """Seconds that one hook of a plugin may take."""
 
     hook_failure: Literal["block", "pass"] = "block"
-    """What a hook that fails or takes too long does to what it comes before: block it, or let it pass."""
+    """If a hook fails or takes too long: block what comes next, or let it pass."""
 
     @model_validator(mode="after")
     def _sweep_within_lease(self) -> Self:

@@ -27,7 +27,7 @@ Origin = Annotated[str, AfterValidator(_check_origin)]
 
 class GatewayLimitsSettings(Section):
     body: Bytes = Field(default=16 << 20, ge=1 << 10, le=MOST_BODY_BYTES)
-    """Largest body of a request; attachments are sent in it, a third larger than their files."""
+    """Largest request body; attachments in it are a third larger than their files."""
 
     requests_per_minute: StrictInt = Field(default=1200, ge=1, le=10_000_000)
     """Requests that one token may make in a minute to one ingress process; without tokens, one address."""
@@ -36,7 +36,7 @@ class GatewayLimitsSettings(Section):
     """Open connections of one ingress process; more are answered with 503."""
 
     idle_seconds: StrictFloat = Field(default=30.0, gt=0, le=3600)
-    """Seconds a client has to send a request, and to read on while an answer waits for it."""
+    """Seconds a client may take to send a request, or to continue reading an answer."""
 
 
 class GatewaySettings(Section):

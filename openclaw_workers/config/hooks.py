@@ -55,7 +55,7 @@ class HookMappingSettings(Section):
     """wake tells a session that something happened; agent starts a turn with the message."""
 
     name: str | None = None
-    """Who the agent is told it comes from; unset: the name in the address."""
+    """The sender that the agent sees; unset: the name in the URL."""
 
     message_template: str | None = None
     """Message of action agent, with {{field.path}} for fields of the payload; unset: the whole payload."""
@@ -76,7 +76,7 @@ class HookMappingSettings(Section):
     """Of action agent: whether the answer is sent to a chat."""
 
     channel: str = "last"
-    """The channel of that chat; last is where the agent's main session was spoken to last."""
+    """The channel of that chat; last is where the agent's main session last got a message."""
 
     to: PeerId | None = None
     """The chat; not with last."""

@@ -23,7 +23,7 @@ class McpServerSettings(Section):
     """Arguments of the program."""
 
     env: dict[str, Secret] = Field(default_factory=dict)
-    """Environment of the program, beside PATH, HOME, locale and the like; it gets nothing else from the worker."""
+    """Environment of the program, besides PATH, HOME, locale and the like; it gets nothing else from the worker."""
 
     cwd: UserPath | None = None
     """Working directory of the program; unset: that of the worker."""
@@ -44,7 +44,7 @@ class McpServerSettings(Section):
     """Size of the text of an answer at most; the middle of a longer one is left out."""
 
     max_message: Bytes = Field(default=8 << 20, ge=1024, le=64 << 20)
-    """Largest message of the server, images included; one that sends more is disconnected and started again."""
+    """Largest message of the server, images included; a server that sends more is restarted."""
 
     max_concurrent: StrictInt = Field(default=4, ge=1, le=100)
     """Calls of one worker process at a time; more wait."""
@@ -68,4 +68,4 @@ class McpSettings(Section):
     """Servers by name. The tool `t` of server `s` is called `s__t`."""
 
     start_wait_seconds: float = Field(default=5, ge=0, le=60)
-    """Seconds a turn waits for servers that are just being started; then it runs without their tools."""
+    """Seconds a turn waits for servers that are starting; then it runs without their tools."""

@@ -120,7 +120,7 @@ class MemorySearchSettings(Section):
     """More Markdown files or directories to index."""
 
     provider: str = "auto"
-    """Who embeds texts: offline, none (search by words alone), or a provider of models.providers with an
+    """What embeds texts: offline, none (search by words alone), or a provider of models.providers with an
     OpenAI-compatible endpoint. auto: the provider in `model` if it names one, else offline."""
 
     model: str | None = None

@@ -10,7 +10,7 @@ from openclaw_workers.config.gateway import HostName
 
 class MetricsSettings(Section):
     port: StrictInt | None = Field(default=None, ge=1, le=65_535)
-    """TCP port of http://…/metrics; unset, nothing is counted for it. All processes of a host share it."""
+    """TCP port of http://…/metrics; unset: metrics are off. All processes of a host share it."""
 
     bind: HostName = "loopback"
     """Where it listens: loopback (this machine only), lan (every address of this machine), or one address."""

@@ -12,10 +12,10 @@ class PluginsSettings(Section):
     """Whether workers load plugins at all."""
 
     modules: Names = ()
-    """Python modules to load as plugins, beside those that installed packages announce by their entry point."""
+    """Python modules to load as plugins, besides those that installed packages announce by their entry point."""
 
     paths: tuple[UserPath, ...] = ()
-    """Directories in which workers look for these modules, beside the installed packages."""
+    """Directories in which workers look for these modules, besides the installed packages."""
 
     deny: Names = ()
     """Plugins that are not loaded, by name."""

@@ -16,7 +16,7 @@ SandboxBytes = Annotated[Bytes, Field(ge=_MB, le=_MB << 20)]
 
 class SandboxLimitSettings(Section):
     memory: SandboxBytes = 1024 * _MB
-    """Memory of a command: all its processes together where cgroups can be made, else each of them."""
+    """Memory of a command: all its processes together if the worker can create cgroups, else each of them."""
 
     cpu_seconds: StrictInt = Field(default=600, ge=1, le=WEEK_SECONDS)
     """Seconds of processor time of one process."""
@@ -37,7 +37,7 @@ class SandboxLimitSettings(Section):
 
 class SandboxPruneSettings(Section):
     idle: Duration = timedelta(days=1)
-    """A sandbox that was not used for so long is deleted with its files; 0s: never."""
+    """A sandbox that has not been used for this long is deleted with its files; 0s: never."""
 
     max_age: Duration = timedelta(days=7)
     """A sandbox that is older is deleted with its files, once it is not in use; 0s: never."""
@@ -48,7 +48,7 @@ class SandboxSettings(Section):
     """off: on the host; non-main: sandboxed except in the agent's main session; all: always sandboxed."""
 
     backend: Literal["bubblewrap"] = "bubblewrap"
-    """What makes the sandbox. Where it does not work, commands are refused; they never run on the host instead."""
+    """What isolates commands. If it does not work, commands are refused; they never run on the host instead."""
 
     scope: Literal["session", "agent", "shared"] = "agent"
     """Who shares one sandbox: one session, all sessions of the agent, or all agents."""

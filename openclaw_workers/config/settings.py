@@ -77,7 +77,7 @@ class Settings(Section):
     """Chat channels."""
 
     gateway: GatewaySettings = GatewaySettings.model_construct()
-    """The HTTP interface and the web page."""
+    """The HTTP API and the web page."""
 
     metrics: MetricsSettings = MetricsSettings.model_construct()
     """Metrics for Prometheus."""

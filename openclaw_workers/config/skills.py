@@ -20,7 +20,7 @@ class SkillEntrySettings(Section):
     """Environment variables for commands of agents that have this skill; those of the worker win."""
 
     config: dict[str, Any] = Field(default_factory=dict)
-    """Values of your own, which a skill may require as skills.entries.<name>.config.<key>."""
+    """Your own values, which a skill may require as skills.entries.<name>.config.<key>."""
 
 
 def _one_or_many(value: object) -> object:
@@ -35,7 +35,7 @@ class SkillLoadSettings(Section):
     """Look for changed skills before each turn; false: each worker loads them once."""
 
     watch_debounce_ms: StrictInt = Field(default=250, ge=0)
-    """Milliseconds between two looks at the same directory."""
+    """Milliseconds between two checks of the same directory."""
 
 
 class SkillLimitsSettings(Section):
@@ -60,7 +60,7 @@ class SkillsSettings(Section):
     """Bundled skills to offer, by name; unset means all, [] none."""
 
     load: SkillLoadSettings = SkillLoadSettings.model_construct()
-    """Where skills are looked for, and when."""
+    """Where and when workers look for skills."""
 
     limits: SkillLimitsSettings = SkillLimitsSettings.model_construct()
     """How many skills are loaded and listed."""

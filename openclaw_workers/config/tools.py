@@ -69,7 +69,7 @@ class AgentToAgentSettings(Section):
 
 class SandboxToolsSettings(Section):
     tools: ToolFilter = ToolFilter()
-    """Tools of sandboxed sessions; what is unset has a default of its own (docs/tools-policy.md)."""
+    """Tools of sandboxed sessions; docs/tools-policy.md lists the defaults."""
 
 
 class SubagentToolsSettings(Section):
@@ -93,11 +93,11 @@ class ExecSettings(Section):
     full in direct chats of an owner, else on-miss."""
 
     ask_fallback: Literal["deny", "allowlist", "full"] = "deny"
-    """What holds if nobody answers in time."""
+    """What applies if nobody answers in time."""
 
     allowlist: Names = ()
-    """Commands that may run, such as `git`, `git status` or `npm run *`. Each part of a pipeline must be one; commands
-    with more than plain words never are."""
+    """Commands that may run, such as `git`, `git status` or `npm run *`. Each part of a pipeline must match;
+    commands with more than plain words never match."""
 
     approval_timeout: Annotated[Duration, AfterValidator(_waitable)] = timedelta(minutes=10)
     """How long a command waits for an owner's decision."""
@@ -109,10 +109,10 @@ class ExecSettings(Section):
     """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
 
     background_ms: StrictInt = Field(default=10_000, ge=10, le=120_000)
-    """Milliseconds a call waits for its command before the command goes on in the background."""
+    """Milliseconds a call waits for its command before the command continues in the background."""
 
     notify_on_exit: StrictBool = True
-    """Whether the end of a background command is reported to its session, which is woken for it. A command that
+    """Whether a session is woken and told when one of its background commands ends. A command that
     succeeds without output wakes nobody."""
 
     cleanup_ms: StrictInt = Field(default=1_800_000, ge=60_000, le=10_800_000)
@@ -152,7 +152,7 @@ class SessionToolsSettings(Section):
 
 class AgentElevatedSettings(Section):
     enabled: StrictBool = True
-    """Whether /elevated works for this agent too. It can only take away what tools.elevated allows."""
+    """Whether /elevated works for this agent too. It can only restrict what tools.elevated allows."""
 
     allow_from: dict[str, PeerIds] = Field(default_factory=dict)
     """Of the owners that tools.elevated.allowFrom names, only these, by channel and id; {} means all of them."""

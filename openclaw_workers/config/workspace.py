@@ -14,7 +14,7 @@ class WorkspaceSettings(Section):
     """Directory of the agent's files. Unset: <state>/workspace for the default agent, else <state>/workspace-<id>."""
 
     place: Literal["one", "any"] = "one"
-    """Which hosts run its turns. one: those that see its workspace; any: all, each with files of its own."""
+    """Which hosts run its turns. one: those that see its workspace; any: all hosts, each with its own files."""
 
 
 WorkspaceField = Annotated[
