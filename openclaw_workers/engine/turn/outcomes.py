@@ -190,6 +190,16 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outc
     return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=message + hint, entries=closing, partial=partial)
 
 
+def lost(history: list[TranscriptEntry], run: RunId, *, losses: int, attempts: int, stood_still: bool) -> Outcome:
+    """Its workers died: `losses` in all. `stood_still`: the last `attempts` of them without any progress."""
+    times = "once" if attempts == 1 else f"{attempts} times"
+    why = f"its worker died {times} without getting any further"
+    error = f"the turn was given up: {why if stood_still else f'{losses} workers died while they carried it'}"
+    closing = [*close(history, run), notice(error, "error", run)]
+    partial = partial_result(history, run=run)
+    return Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
+
+
 def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
     """The last resort. It says nothing about the cause, because that is what could not be stored."""
     closing = [*close(history, run), notice(UNSTORABLE, "error", run)]
