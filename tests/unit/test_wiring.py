@@ -15,12 +15,14 @@ MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 COMPOSITION_ROOTS = {
     "openclaw_workers/engine/stores.py",
+    "openclaw_workers/engine/tool_graph.py",
     "openclaw_workers/engine/worker_graph.py",
     "openclaw_workers/tasks/worker.py",
 }
 MOST_IMPORTS = 25
 
 SEES_ALL_STORES = COMPOSITION_ROOTS | {
+    "openclaw_workers/engine/base_graph.py",
     "openclaw_workers/engine/client_graph.py",
     "openclaw_workers/engine/intake_graph.py",
     "openclaw_workers/tasks/revoke.py",  # answers Celery's command outside the worker's own graph
