@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
 from ingress.channels.adapter_context import AdapterContext
-from ingress.channels.inbound import InboundDoor
+from ingress.channels.inbound import InboundIntake
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
@@ -72,7 +72,7 @@ def adapter_context(context: IngressContext) -> AdapterContext:
         outbox=stores.outbox,
         reader=stores.reader,
         hub=context.hub,
-        door=build_door(context),
+        intake=build_intake(context),
         call=context.call,
         process=context.id,
         lease_seconds=min(LONGEST_LEASE_SECONDS, settings.engine.lease_seconds),
@@ -105,7 +105,7 @@ def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]
     return check_bot(configured)
 
 
-def build_door(context: IngressContext) -> InboundDoor:
+def build_intake(context: IngressContext) -> InboundIntake:
     stores, loaded = context.stores, context.loaded
 
     gate = AccessGate(
@@ -115,7 +115,7 @@ def build_door(context: IngressContext) -> InboundDoor:
         sessions=stores.sessions,
         reader=stores.reader,
     )
-    return InboundDoor(gate=gate, intake=context.intake, outbox=stores.outbox, call=context.call)
+    return InboundIntake(gate=gate, intake=context.intake, outbox=stores.outbox, call=context.call)
 
 
 def may_send(context: IngressContext, session: SessionKey, route: Route) -> bool:

@@ -1,4 +1,4 @@
-"""What every part of the ingress is given: settings, stores and the engine's doors. Built once per process."""
+"""What every part of the ingress is given: settings, stores and the engine's entry points. Built once per process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The ingress process: the HTTP server, the channels and the senders in one event loop.
 
-When a new version of the configuration is in force, everything but the socket is built anew. Requests under way are
+When a new version of the configuration is in force, everything but the socket is built again. Requests under way are
 finished first; new connections wait meanwhile. Viewers connect again, as after any interruption.
 """
 
@@ -44,7 +44,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._on_stop = on_stop
         self.is_ending = False
-        """Whether the process was told to end, and not only to read its configuration."""
+        """Whether the process must end, and not only read its configuration again."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -169,8 +169,8 @@ def listen(address: str, port: int) -> socket.socket:
     except OSError as error:
         hint = "choose another with gateway.port or --port, or end the process that uses it"
         raise ConflictError(f"cannot listen on {address} port {port}: {error.strerror}", hint=hint) from error
-    # Connections inherit both. The kernel would keep megabytes for each viewer that reads slowly, and asyncio does not
-    # switch Nagle's algorithm off for a socket that it was given: an answer in two pieces would wait 40 ms.
+    # Connections inherit both. The kernel would keep megabytes for each viewer that reads slowly. asyncio leaves
+    # Nagle's algorithm on for a socket that it was given, and an answer in two pieces would wait 40 ms.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock

@@ -195,7 +195,7 @@ def describe_failure(reason: str, status: int | None = None, code: str | None = 
 
 
 def describe_cooldown(reason: str) -> str:
-    """Why a key is in cooldown, for people: what happened in detail is not known any more."""
+    """Why a key is in cooldown, for people: the details of the failure are no longer known."""
     return "unavailable" if reason == FailureReason.TIMEOUT else str(reason)
 
 

@@ -34,7 +34,7 @@ from openclaw_workers.engine.skills.catalog_of import skill_catalog
 from openclaw_workers.engine.skills.plugin_folders import plugin_folders
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.spawn import Spawner
-from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
+from openclaw_workers.engine.turn.turn_sandboxes import TurnSandboxes
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from openclaw_workers.sandbox.directory import BACKEND_FILES, SANDBOXES_DIR, SandboxDirectory

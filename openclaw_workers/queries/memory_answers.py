@@ -39,7 +39,7 @@ def memory_index(
     force: bool,
     progress: Callable[[str], Callable[[int, int], None]] = lambda agent: lambda done, all_of: None,
 ) -> dict[str, Any]:
-    """Bring the index up to date; `progress` gives, for an agent, a function that is told how far it is."""
+    """Bring the index up to date; `progress` gives, for an agent, a function that is called with its progress."""
     memory = memory_of(installation)
     reports = [memory.sync(each, force=force, progress=progress(each)) for each in _agents(installation, agent)]
     return {"ok": True, "agents": reports}

@@ -12,7 +12,7 @@ from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Batch
 from openclaw_workers.engine.archives.find import ArchiveUnreachable
 from openclaw_workers.errors import ConflictError, TransientError
-from openclaw_workers.queries.journals import archived_journal_of, journal_of, session_fate
+from openclaw_workers.queries.journals import archived_journal_of, journal_of, session_state
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.sessions import find_session
 from openclaw_workers.store.run_texts import text_of_run
@@ -61,8 +61,8 @@ class RunDetails:
     """The journal is from the archive of a session that was reset or deleted."""
     problem: TransientError | None
     """Why the journal could not be read from its archive."""
-    fate: str
-    """`live`, `anew` or `deleted`."""
+    session_state: str
+    """`live`, `reset` or `deleted`."""
     children: list[Run]
     batch: Batch | None
 
@@ -73,7 +73,7 @@ class RunDetails:
             "delivery": delivery_json(self.batch),
             "children": [each.id for each in self.children],
             "childRuns": [pick(each, CHILD) for each in self.children],
-            "sessionLife": self.fate,
+            "sessionState": self.session_state,
             **pick(self.run, ["partial"]),
             "archived": self.is_archived,
             "journalProblem": error_json(self.problem) if self.problem else None,
@@ -84,8 +84,8 @@ class RunDetails:
 def run_details(installation: Installation, wanted: str) -> RunDetails:
     run = find_run(installation, wanted)
     journal = journal_of(installation.stores.reader, run)
-    fate = session_fate(installation.stores.reader, run)
-    is_archived = not journal and fate != "live"
+    state = session_state(installation.stores.reader, run)
+    is_archived = not journal and state != "live"
     problem = None
     if is_archived:
         try:
@@ -96,7 +96,7 @@ def run_details(installation: Installation, wanted: str) -> RunDetails:
     batch = installation.stores.tree.batch(run.batch) if run.batch else None
     if run.entry is not None and not run.text:  # it has expired in the record
         run = run.model_copy(update={"text": text_of_run(journal, run.id)})
-    return RunDetails(run, journal, is_archived, problem, fate, children, batch)
+    return RunDetails(run, journal, is_archived, problem, state, children, batch)
 
 
 def stop_answer(installation: Installation, control: Control, wanted: str) -> dict[str, Any]:

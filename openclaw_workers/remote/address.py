@@ -1,4 +1,4 @@
-"""Where the API is, and how its errors are told."""
+"""Where the API is, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def path_of(*parts: str) -> str:
 def error_of(status: int, body: bytes) -> OpenClawError:
     """The error that an answer tells of, as the same class that a local call would raise."""
     try:
-        told: Any = json.loads(body)["error"]
-        message, hint, code = str(told["message"]), told.get("hint"), told.get("code")
+        error: Any = json.loads(body)["error"]
+        message, hint, code = str(error["message"]), error.get("hint"), error.get("code")
     except (ValueError, KeyError, TypeError, AttributeError):
         message, hint, code = f"the ingress answered with status {status}", None, None
     if code == "corrupt_record":

@@ -131,7 +131,7 @@ class LocalProcesses:
         return self._runtime
 
     def forget(self) -> None:
-        """Remove the record, because nothing runs any more."""
+        """Remove the record, because nothing runs now."""
         self._runtime = None
         (self._plan.state_dir / RUNTIME_FILE).unlink(missing_ok=True)
 

@@ -262,7 +262,7 @@ class TurnRunner:
         self, lease: Lease, outcome: Outcome, *, is_header: bool = False, calls: LedgerEntries = NO_ENTRIES
     ) -> str:
         following = new_run_id()
-        wake = self._waker.sealed(lease.session, following)
+        wake = self._waker.wake_text(lease.session, following)
         delivery = self._chats.of_turn(lease.session, lease.run, outcome)
         committed = persist(
             lambda: self._turns.commit(

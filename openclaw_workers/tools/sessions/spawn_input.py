@@ -116,7 +116,7 @@ class SpawnInput(ToolInput):
     """Files for it to work with."""
 
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """Kept with it, and told with its result."""
+    """Kept with it, and reported with its result."""
 
     @field_validator("metadata")
     @classmethod
