@@ -139,5 +139,5 @@ class FleetFeed:
 
 
 def _as_data(run: str, fields: Fields) -> dict[str, Any]:
-    told = {FIELDS[name]: value for name, value in fields.items() if name not in ("attempts", "session_key")}
-    return {"runId": run, **told}
+    changed = {FIELDS[name]: value for name, value in fields.items() if name not in ("attempts", "session_key")}
+    return {"runId": run, **changed}

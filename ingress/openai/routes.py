@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ingress.errors import NO_HEADERS, HttpError
-from ingress.openai.answering import CompletionStream, PendingAnswer, command_answer
+from ingress.openai.answers import CompletionStream, PendingAnswer, command_answer
 from ingress.openai.completions import CompletionForm
 from ingress.openai.errors import INVALID, SERVER, TOO_MANY, ApiError, api_error
 from ingress.openai.intake import IDEMPOTENCY_HEADER, accept, understand

@@ -1,4 +1,4 @@
-"""What a conversation asks of Redis, what it reports to its caller, and how the two are told apart.
+"""What a conversation asks of Redis, what it reports to its caller, and how to distinguish the two.
 
 A conversation is a generator. It yields requests, which a reader answers, and updates, which the reader passes on.
 If Redis fails, the reader raises the error in the generator, at the request.

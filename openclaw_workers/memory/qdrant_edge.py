@@ -1,8 +1,8 @@
 """The embedded index: Qdrant Edge in this process, one directory for each collection.
 
 Only one process can open it: it holds a lock. So the service worker that owns the index opens it, and others ask that
-worker. There is no write-ahead log, which would be as large as the index and stay in memory: what was not flushed when
-a process died is indexed again, because the point that says that a document is indexed comes after a flush.
+worker. There is no write-ahead log, which would be as large as the index and stay in memory. What was not flushed when
+a process died is indexed again: the point that marks a document as indexed is written after a flush.
 """
 
 from __future__ import annotations

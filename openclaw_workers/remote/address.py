@@ -1,4 +1,4 @@
-"""Where the API is, and how its errors are told."""
+"""Where the API is, and how it reports errors."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
 
 def damage_findings(damaged: Answer) -> Iterator[Finding]:
     if count := len(damaged["damaged"]):
-        yield Finding("records", "warning", f"{count} damaged record(s) were set aside", "ocw status --damaged")
+        yield Finding("records", "warning", f"{count} damaged record(s) are in quarantine", "ocw status --damaged")
 
 
 def machine_findings(free_bytes: int, state_dir: str, clock_off_ms: int) -> Iterator[Finding]:

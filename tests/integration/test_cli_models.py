@@ -35,7 +35,7 @@ def test_a_billing_cooldown_is_listed_and_ended(fleet: Fleet, server: WireServer
     server.script += [Failure(402, "no money"), Reply("Paid.")]
     assert ocw("agent", "-m", "hello", within=120).code == 1
     refused = ocw("agent", "-m", "hello", within=120)
-    assert "provider local is left alone after a failure (billing)" in refused.err
+    assert "provider local is in cooldown after a failure (billing)" in refused.err
     assert "`ocw models resume <provider>` ends one" in refused.err
 
     found = ocw("models", "status", "--json").json["profiles"]

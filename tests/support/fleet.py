@@ -73,7 +73,7 @@ class LosingWaker(CeleryWaker):
     def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         return False
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         return ""
 
 

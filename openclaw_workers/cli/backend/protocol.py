@@ -60,7 +60,7 @@ class Transcript:
 
 
 Progress = Callable[[str], Callable[[int, int], None]]
-"""For an agent, a function that is told how many documents of how many are done."""
+"""For an agent, a function that is called with the documents done and the documents in all."""
 
 
 class Follower(Protocol):

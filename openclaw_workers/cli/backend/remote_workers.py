@@ -1,4 +1,4 @@
-"""What workers are told and asked, through the HTTP API: draining, tools, sandboxes, skills."""
+"""Orders and questions to workers, through the HTTP API: draining, tools, sandboxes, skills."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def move_files(cli: CliContext, agent_id: str, to_host: str | None, without_file
     """Move the files of an agent to another host.
 
     No turn of the agent may be running, and none begins before the move has ended; messages wait. The service workers
-    of both hosts copy the files through Redis. The old files stay where they are, and are not used any more. The move
+    of both hosts copy the files through Redis. The old files stay where they are, but nobody uses them. The move
     goes on if this command is interrupted or a worker dies.
     """
     if cancel:

@@ -71,7 +71,7 @@ def revoke(cli: CliContext, who: str) -> None:
     if cli.json:
         echo_json(answer)
     else:
-        click.echo(f"{answer['subject']} is not let in any more")
+        click.echo(f"{answer['subject']} is no longer let in")
 
 
 def _rights(admitted: dict[str, Any]) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import redis
 
-from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec, Starter
 from openclaw_workers.cli.local.saved_endpoint import any_free_port, is_free
-from openclaw_workers.cli.local.start_program import Starter, start_program
+from openclaw_workers.cli.local.start_program import start_program
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.state_dir import TOKEN_FILE, write_private

@@ -40,8 +40,8 @@ class Output(Protocol):
 class AnswerStream:
     """Shows one turn. What is written ends with the committed answer, even if a worker died half-way.
 
-    After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn, so there the
-    next attempt is printed only from where it goes beyond the printed text, or on a new line if it differs.
+    After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn. There
+    the next attempt is printed from where it goes beyond the printed text, or on a new line if it differs.
     """
 
     def __init__(

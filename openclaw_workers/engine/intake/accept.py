@@ -231,8 +231,8 @@ class Intake:
         `event`: what the message wakes the session for; while such a message waits, more events join it. `firing`: the
         time of a scheduled job that the message is; each time is taken once.
 
-        It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
-        there is no room; a repeat of it then is refused like the first.
+        It is refused in two cases: its sub-agent was deleted, or it would start a finished sub-agent again and there is
+        no room for one. A repeat of it is refused like the first.
 
         Raises:
             StoreUnavailable: as for `accept`.
@@ -327,7 +327,7 @@ class Intake:
             row_new={"sessionKind": kind, "chatType": chat_type(session)},
             row_each=dict(row or {}),
             row_route={} if message.kind == "internal" else delivery_fields(route),
-            wake=self._waker.sealed(session, opening),
+            wake=self._waker.wake_text(session, opening),
             mode=mode,
             delivery=delivery,
             to_chat=self._chats.of_accept(session, rules.cap),

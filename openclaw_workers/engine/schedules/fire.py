@@ -37,7 +37,7 @@ BUSY_MS = 15_000
 """When a heartbeat is tried again that found its session busy."""
 KEPT_MS = 30 * 86_400_000
 """How long a job is kept that failed or was missed and has no further time."""
-WITHDRAWN = "its maker is not an owner any more"
+WITHDRAWN = "its maker is no longer an owner"
 
 
 class Beats(Protocol):
@@ -213,7 +213,7 @@ class DueJobs:
         self._store.remove(job.id)
 
     def _stop(self, job: Job, due: int, following: int | None) -> None:
-        """The maker is no owner any more. An owner who resumes the job takes it over."""
+        """The maker is no longer an owner. An owner who resumes the job takes it over."""
         log.warning("job.stopped", job=job.id, maker=job.maker)
         self._store.skip(job.id, due, following, state="skipped", reason=WITHDRAWN)
         self._store.pause(job.id, WITHDRAWN)

@@ -73,7 +73,7 @@ def test_a_child_that_is_spoken_to_just_before_it_goes_is_kept_until_it_has_answ
     assert runs[0].text == "one more word"
 
 
-def test_a_child_that_begins_anew_keeps_its_files_until_it_is_deleted(engine: EngineHarness) -> None:
+def test_a_child_that_is_reset_keeps_its_files_until_it_is_deleted(engine: EngineHarness) -> None:
     ask(engine, attachments=FILES)
     session = child(engine).session_key
     folder = engine.loaded.state_dir / "workspace" / files_dir(session)

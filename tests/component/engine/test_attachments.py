@@ -181,7 +181,7 @@ def test_a_file_that_joins_a_running_turn_is_there_for_its_next_step(make_engine
     assert uploads_in(engine) == []
 
 
-def test_a_file_that_waited_too_long_or_was_removed_is_told_to_the_model(make_engine: MakeEngine) -> None:
+def test_a_file_that_waited_too_long_or_was_removed_is_asked_to_the_model(make_engine: MakeEngine) -> None:
     with WireServer() as server:
         engine = engine_with(make_engine, server)
         engine.say("look", files=[SentFile("a.txt", b"a")])
@@ -191,7 +191,7 @@ def test_a_file_that_waited_too_long_or_was_removed_is_told_to_the_model(make_en
     assert named["text"] == f"[attached file: a.txt (text/plain) cannot be read: {GONE}]"
 
 
-def test_what_cannot_be_attached_is_told(engine: EngineHarness, tmp_path: Path) -> None:
+def test_what_cannot_be_attached_is_reported(engine: EngineHarness, tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("a")
     large = SentFile("large.bin", b"x" * (MOST_BYTES + 1))

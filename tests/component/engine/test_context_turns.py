@@ -87,7 +87,7 @@ def test_less_than_the_window_is_used_where_that_is_set(make_engine: MakeEngine,
     assert shown.text.startswith("Model wire/m, window 10,000 tokens\n")
 
 
-def test_a_program_that_is_told_by_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
+def test_a_program_that_is_reported_by_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
     counter = {"command": ["sh", "-c", 'echo "${#1}"', "sh", "{prompt}"], "input": "argument"}
     engine = make_engine({"models": {"cli": {"count": counter}}, "agents": {"defaults": {"model": "cli/count"}}})
     sizes: list[int] = []
@@ -177,9 +177,9 @@ def test_a_compaction_in_vain_is_not_repeated_by_later_turns(make_engine: MakeEn
         assert ask(engine, f"turn {turn}").text == "ok"
 
     assert compactions(engine) == []
-    told = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
-    assert len(told) == 1
-    assert told[0].endswith("no gain")
+    reported = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
+    assert len(reported) == 1
+    assert reported[0].endswith("no gain")
     assert sum(map(is_summary, server.requests)) == 1
 
 
@@ -244,9 +244,9 @@ def test_a_summariser_that_fails_does_not_end_a_conversation_that_still_fits(
     assert ask(engine, "and now?").text == "ok"
 
     assert compactions(engine) == []
-    (told,) = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
-    assert told.startswith("Compaction achieved nothing at ")
-    assert told.endswith("no summary (wire: no)")
+    (reported,) = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
+    assert reported.startswith("Compaction achieved nothing at ")
+    assert reported.endswith("no summary (wire: no)")
     assert sum(map(is_summary, server.requests)) == 1, "it is not asked again by each turn"
 
 

@@ -131,7 +131,7 @@ def test_the_task_may_be_called_a_message(engine: EngineHarness) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"task": ""}, "task"),
         ({"runtime": "acp"}, "runtime"),
@@ -151,12 +151,12 @@ def test_the_task_may_be_called_a_message(engine: EngineHarness) -> None:
     ],
 )
 def test_a_wrong_argument_is_named_and_nothing_is_spawned(
-    engine: EngineHarness, given: dict[str, Any], told: str
+    engine: EngineHarness, given: dict[str, Any], reported: str
 ) -> None:
     answer = ask(engine, **given)
 
     assert answer["status"] == "refused"
-    assert told in answer["error"]
+    assert reported in answer["error"]
     assert children(engine) == []
 
 
@@ -192,16 +192,18 @@ CHECKS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("agents", "given", "word", "told"), [each[1:] for each in CHECKS], ids=[c[0] for c in CHECKS])
+@pytest.mark.parametrize(
+    ("agents", "given", "word", "reported"), [each[1:] for each in CHECKS], ids=[c[0] for c in CHECKS]
+)
 def test_each_check_has_its_word_and_a_message_to_act_on(
-    make_engine: MakeEngine, agents: dict[str, Any], given: dict[str, Any], word: str, told: str
+    make_engine: MakeEngine, agents: dict[str, Any], given: dict[str, Any], word: str, reported: str
 ) -> None:
     engine = make_engine({"agents": agents})
 
     answer = ask(engine, **given)
 
     assert (answer["status"], answer["accepted"]) == (word, False)
-    assert told in answer["error"]
+    assert reported in answer["error"]
     assert children(engine) == []
 
 
@@ -256,8 +258,8 @@ def nested(engine: EngineHarness, **more: Any) -> dict[str, Any]:
     engine.runner.run(*engine.waker.turns.pop(0))
     parent = child(engine)
     (result,) = [entry for entry in engine.log(parent.session_key) if entry.role == "toolResult"]
-    told = result.content[0].text
-    return json.loads(told) if told.startswith("{") else {"error": told}
+    reported = result.content[0].text
+    return json.loads(reported) if reported.startswith("{") else {"error": reported}
 
 
 def test_a_child_may_spawn_leaves_and_leaves_have_no_such_tool(engine: EngineHarness) -> None:
@@ -296,9 +298,9 @@ def test_one_deeper_than_allowed_is_forbidden_with_both_numbers(make_engine: Mak
 def test_max_children_counts_those_at_work_and_not_those_done(make_engine: MakeEngine) -> None:
     engine = make_engine(with_subagents(maxChildrenPerAgent=2))
 
-    told = first_turn(engine, spawn(CHILD, CHILD, CHILD))
-    assert [each["status"] for each in told] == ["accepted", "accepted", "forbidden"]
-    assert "may have 2" in told[2]["error"]
+    reported = first_turn(engine, spawn(CHILD, CHILD, CHILD))
+    assert [each["status"] for each in reported] == ["accepted", "accepted", "forbidden"]
+    assert "may have 2" in reported[2]["error"]
 
     settle(engine)
     assert [each["status"] for each in first_turn(engine, spawn(CHILD))][-1] == "accepted"
@@ -492,12 +494,12 @@ def test_a_child_of_another_agent_inherits_no_choice(make_engine: MakeEngine) ->
 
 def test_the_timeout_of_children_by_configuration_and_by_call(make_engine: MakeEngine) -> None:
     engine = make_engine(with_subagents(runTimeoutSeconds=9))
-    told = call(
+    reported = call(
         {"tool": "sessions_spawn", "input": {"task": "x"}},
         {"tool": "sessions_spawn", "input": {"task": "y", "runTimeoutSeconds": 3}},
         {"tool": "sessions_spawn", "input": {"task": "z", "timeoutSeconds": 0}},
     )
-    first_turn(engine, told)
+    first_turn(engine, reported)
     assert [run.timeout_ms for run in children(engine)] == [9000, 3000, None]
 
     engine.runner.run(*engine.waker.turns.pop(0))
@@ -689,28 +691,28 @@ def test_two_children_with_files_of_one_name_get_their_own(engine: EngineHarness
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "reported"),
     [([attached("a", b"x" * 1_000_001)], "1,000,000"), ([attached("a", b"x" * 1_000_000)] * 6, "5,000,000")],
     ids=["one too large", "too much in all"],
 )
-def test_attachments_have_limits(files: list[dict[str, str]], told: str) -> None:
-    with pytest.raises(ToolError, match=told):
+def test_attachments_have_limits(files: list[dict[str, str]], reported: str) -> None:
+    with pytest.raises(ToolError, match=reported):
         SessionsSpawn().parse({"task": "x", "attachments": files})
 
 
-def test_a_child_is_told_that_it_is_a_background_task_and_for_whom(engine: EngineHarness) -> None:
+def test_a_child_is_reported_that_it_is_a_background_task_and_for_whom(engine: EngineHarness) -> None:
     ask(engine, task="count to three")
     run = child(engine)
     engine.work()
 
     (task,) = [entry for entry in engine.log(run.session_key) if entry.role == "user"]
-    told = task.content[0].text
-    assert told.startswith("[Subagent Context] You are a sub-agent at depth 1 of 2")
-    assert SESSION in told
-    assert told.endswith("[Subagent Task]\ncount to three")
+    reported = task.content[0].text
+    assert reported.startswith("[Subagent Context] You are a sub-agent at depth 1 of 2")
+    assert SESSION in reported
+    assert reported.endswith("[Subagent Task]\ncount to three")
 
 
-def test_a_child_is_told_that_its_last_answer_goes_back_by_itself_and_to_whom(engine: EngineHarness) -> None:
+def test_a_child_is_reported_that_its_last_answer_goes_back_by_itself_and_to_whom(engine: EngineHarness) -> None:
     nested(engine)
     engine.work()
 

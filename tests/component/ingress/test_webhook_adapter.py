@@ -81,7 +81,7 @@ def test_a_refusal_is_for_good_or_for_now(receiver: Receiver, status: int, perma
     assert refused.value.permanent is permanent
 
 
-def test_it_waits_as_long_as_it_is_told(receiver: Receiver) -> None:
+def test_it_waits_as_long_as_it_is_reported(receiver: Receiver) -> None:
     receiver.answer = (429, {"retry-after": "7"})
     with pytest.raises(SendLater) as later:
         send(receiver.url)

@@ -262,7 +262,7 @@ def test_a_user_who_may_touch_our_keys_alone_can_run_scripts() -> None:
         assert write(client) == [-1, 0]
 
 
-def test_a_user_who_may_not_run_scripts_is_told_so() -> None:
+def test_a_user_who_may_not_run_scripts_is_reported_so() -> None:
     with RedisServer() as server, server.client() as admin:
         admin.execute_command("ACL", "SETUSER", "guest", "on", ">word", "~*", "+@all", "-evalsha")
         client = connect(server.url.replace("//", "//guest:word@"))

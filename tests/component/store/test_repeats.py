@@ -815,7 +815,7 @@ def but_for_wakes(state: Snapshot) -> Snapshot:
 
 @pytest.fixture
 def frozen_store(namespace: str) -> Iterator[tuple[StoreHarness, Callable[[Callable[[], T]], T]]]:
-    """A desk on a server of its own, and a way to call through a freeze: cut off first, then repeated."""
+    """A store on a server of its own, and a way to call through a freeze: cut off first, then repeated."""
     with RedisServer() as server, server.client() as watcher:
         # The client of production, which never retries by itself; only its patience is shorter.
         client = connect(server.url, timeout_seconds=0.2)

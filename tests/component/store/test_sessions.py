@@ -16,7 +16,7 @@ from openclaw_workers.store.turn_records import Taken
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, texts
 
-SAID = AssistantEntry(content=[TextBlock(text="of the old life")])
+SAID = AssistantEntry(content=[TextBlock(text="of the old generation")])
 
 End = Callable[[StoreHarness], object]
 

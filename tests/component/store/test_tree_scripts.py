@@ -73,13 +73,13 @@ def test_a_run_that_waits_in_a_call_and_wants_no_further_turn_is_not_ended_by_it
     assert store.run("run-a").state is RunState.PARKED
 
 
-def test_a_parked_child_that_began_anew_ends_when_what_it_waited_for_is_over(store: StoreHarness) -> None:
-    # Given a child that waits for its own, and whose session began a new life in the same turn
+def test_a_parked_child_that_was_reset_ends_when_what_it_waited_for_is_over(store: StoreHarness) -> None:
+    # Given a child that waits for its own, and whose session began a new generation in the same turn
     child = tree(store)
     assert store.commit(child, reset=True).how == "parked"
     end_child(store, "b")
 
-    # When the results come, which its new life did not ask for
+    # When the results come, which its new generation did not ask for
     announced = store.announce("batch-2")
 
     # Then it waits no longer
@@ -231,7 +231,7 @@ def test_results_that_wait_at_a_reset_join_the_transcript_that_asked_for_them(st
     assert busy.lease.run == "run-two"
 
 
-def test_results_that_wait_at_a_command_to_begin_anew_join_the_old_transcript(store: StoreHarness) -> None:
+def test_results_that_wait_at_a_command_to_reset_join_the_old_transcript(store: StoreHarness) -> None:
     busy = announce_waits_in_a_busy_root(store)
 
     store.commit(busy, reset=True)
@@ -553,9 +553,9 @@ def test_that_an_answer_was_cut_off_stays_with_it_whatever_ends_the_run(store: S
     assert (run.state, run.text, run.cut) == (RunState.OK, "half an ans", True)
 
 
-@pytest.mark.parametrize(("last", "told", "cut"), [("", "half an ans", True), ("whole", "whole", False)])
-def test_that_an_answer_was_cut_off_is_said_of_the_one_that_is_told(
-    store: StoreHarness, last: str, told: str, cut: bool
+@pytest.mark.parametrize(("last", "reported", "cut"), [("", "half an ans", True), ("whole", "whole", False)])
+def test_that_an_answer_was_cut_off_is_said_of_the_one_that_is_reported(
+    store: StoreHarness, last: str, reported: str, cut: bool
 ) -> None:
     child = tree(store)
     store.commit(child, "half an ans", reason="length")
@@ -565,4 +565,4 @@ def test_that_an_answer_was_cut_off_is_said_of_the_one_that_is_told(
     store.commit(take_child(store, "a"), last)
 
     run = store.run("run-a")
-    assert (run.text, run.cut) == (told, cut)
+    assert (run.text, run.cut) == (reported, cut)

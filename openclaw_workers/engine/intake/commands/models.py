@@ -159,7 +159,7 @@ def _thinking_default(ctx: CommandContext) -> str:
 
 
 def _takes_no_level(ctx: CommandContext, value: str) -> str:
-    """What to say to people who set a level that their model is never told."""
+    """What to say to people who set a level that their model never receives."""
     name = current_model(ctx).removesuffix(" (default)")
     provider, _, model = name.partition("/")
     if value == "off":
@@ -171,7 +171,7 @@ def _takes_no_level(ctx: CommandContext, value: str) -> str:
     except ProviderError:
         return ""  # the next turn tells
     setting = f"models.providers.{provider}.models[].reasoning"
-    return "" if found.reasoning else f" {name} is not told of it: by {setting} it takes no level."
+    return "" if found.reasoning else f" {name} never receives it: by {setting} it takes no level."
 
 
 def _what_is_thought(ctx: CommandContext, value: str) -> str:
