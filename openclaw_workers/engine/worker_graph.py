@@ -60,6 +60,7 @@ from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
 from openclaw_workers.engine.shell.finished import FinishedCommands
+from openclaw_workers.engine.shell.running import RunningCommands
 from openclaw_workers.engine.skills.catalog_of import skill_catalog
 from openclaw_workers.engine.skills.plugin_folders import plugin_folders
 from openclaw_workers.engine.skills.publish import SkillPublisher
@@ -401,7 +402,7 @@ class WorkerEngine:
         """A thread for each graph: it answers with the configuration of this one."""
         return PlaceService(
             self.stores.place_requests,
-            [self.memory.owner, ArchiveLines(self.loaded.state_dir)],
+            [self.memory.owner, ArchiveLines(self.loaded.state_dir), RunningCommands(self.commands)],
             place=lambda: self.archives.place_id,
             token=f"{self.worker}/{new_token()}",
         )
