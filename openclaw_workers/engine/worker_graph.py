@@ -36,6 +36,7 @@ from openclaw_workers.engine.schedules.heartbeat import Heartbeats
 from openclaw_workers.engine.schedules.settle import DueFirings
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.shell.finished import FinishedCommands
+from openclaw_workers.engine.shell.running import RunningCommands
 from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
@@ -97,7 +98,7 @@ class WorkerEngine(TurnGraph):
         """A thread for each graph: it answers with the configuration of this one."""
         return PlaceService(
             self.stores.place_requests,
-            [self.memory.owner, ArchiveLines(self.loaded.state_dir)],
+            [self.memory.owner, ArchiveLines(self.loaded.state_dir), RunningCommands(self.commands)],
             place=lambda: self.archives.place_id,
             token=f"{self.worker}/{new_token()}",
         )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.config.resolve import placed_workspaces, resolve_agent_id
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.suggest import did_you_mean
-from openclaw_workers.errors import BadInput, ConflictError, NotFound
+from openclaw_workers.engine.place_client import PlaceClient
+from openclaw_workers.engine.shell.agent_commands import AgentCommands
+from openclaw_workers.errors import BadInput, ConflictError, NotFound, OpenClawError
 
 if TYPE_CHECKING:
     from openclaw_workers.domain.worker_info import WorkerInfo
@@ -22,7 +24,8 @@ def begin_move(installation: Installation, agent: str, to_host: str, *, with_fil
     Raises:
         NotFound: there is no such agent or host, or the agent has no files yet.
         BadInput: the agent has no place, or the host has it already.
-        ConflictError: a turn of the agent is running, its files are being moved elsewhere, or nobody can send them.
+        ConflictError: a turn or a background command of the agent is running, its files are being moved elsewhere, or
+            nobody can send them.
     """
     agent_id, stores = _placed(installation, agent), installation.stores
     current = stores.moves.current(agent_id)
@@ -41,7 +44,15 @@ def begin_move(installation: Installation, agent: str, to_host: str, *, with_fil
         where = bound.where if bound else ""
         hint = f"start `ocw up` at {where}, or begin with an empty workspace: --without-files"
         raise ConflictError(f"no live service worker sees the files of agent {agent_id}", hint=hint)
-    return stores.moves.begin(agent_id, to_host, uuid.uuid4().hex, with_files=with_files)
+    commands = AgentCommands(stores.workers, PlaceClient(stores.place_requests), agent_id)
+    commands.refuse_running()
+    move = stores.moves.begin(agent_id, to_host, uuid.uuid4().hex, with_files=with_files)
+    try:
+        commands.refuse_running()  # the last turn may have left one; from now on none begins
+    except OpenClawError:
+        stores.moves.end(move, "cancelled")
+        raise
+    return move
 
 
 def current_move(installation: Installation, agent: str) -> Move:

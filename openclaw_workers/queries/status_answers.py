@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import agent_ids
-from openclaw_workers.domain.runs import WORKER_LANES
 from openclaw_workers.queries.usage_names import UsageNames
 from openclaw_workers.store.configs import Configs
 from openclaw_workers.store.ingresses import Ingresses
@@ -28,11 +27,10 @@ def status_fields(installation: Installation, undelivered: Sequence[Batch]) -> d
     stores, overview = installation.stores, installation.overview
     configured = agent_ids(installation.loaded.settings)
     bound = [each for each in stores.places.all() if each.agent_id in configured]
-    with_queue = sorted({each.place for each in bound if each.has_queue})
     return status_json(
         workers=stores.workers.all(),
         held=overview.held(),
-        queues={lane: overview.queue(lane, with_queue) for lane in WORKER_LANES},
+        queues=overview.queues(),
         caps=stores.caps,
         waiting=overview.waiting(),
         totals=overview.totals(),

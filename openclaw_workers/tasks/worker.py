@@ -130,7 +130,8 @@ class Worker:
             without=without_secrets(),
             is_local=is_local(),
         )
-        fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
+        state = {"started_at": str(now_ms()), "state": self._engine.archives.place_id}
+        fields = {**facts.as_fields(self.id), **state}
         parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
         report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
 

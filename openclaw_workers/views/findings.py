@@ -38,8 +38,12 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
     for lane in status["lanes"]:
         name, since = lane["lane"], lane["oldestWaitingAt"]
         oldest = status["at"] - since if since else 0
+        there = [each for each in status["workers"] if each["alive"] and name in each["lane"].split(",")]
         if not lane["workers"]:
             yield Finding("lanes", "error", f"no worker serves lane {name}", f"ocw up, or ocw worker --lane {name}")
+        elif there and all(each["draining"] or each["refusal"] for each in there):
+            fix = "ocw status says why; ocw undrain HOST, or what is named below"
+            yield Finding("lanes", "error", f"all workers of lane {name} are drained or take no turns", fix)
         elif oldest > OLD_QUEUE_MS:
             yield Finding(
                 "lanes", "warning", f"lane {name} has kept work waiting for {oldest // 1000} s", "start more workers"
@@ -57,6 +61,25 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
         yield Finding("results", "warning", f"results for {result['sessionKey']} are blocked", command)
     if not status["ingress"]["url"]:
         yield Finding("ingress", "warning", "no HTTP interface runs", "ocw up, or ocw ingress")
+
+
+def configuration_findings(status: Answer) -> Iterator[Finding]:
+    """Workers that do not use the configuration as others do."""
+    for worker in status["workers"]:
+        name = f"{worker['host']}/{worker['pid']}"
+        if not worker["alive"]:
+            continue
+        if worker["refusal"]:
+            fix = "update it, or ocw config rollback to a version that it reads"
+            if worker["missing"]:
+                fix = f"write {', '.join(worker['missing'])} into .env of its state directory and restart it there"
+            yield Finding("configuration", "warning", f"{name} takes no turns: {worker['refusal']}", fix)
+        if worker["restartPending"]:
+            what = f"{name} uses {', '.join(worker['restartPending'])} only after a restart"
+            yield Finding("configuration", "warning", what, "restart it")
+        if worker["localConfig"]:
+            what = f"{name} uses the file of its host, not what is published"
+            yield Finding("configuration", "warning", what, "start it without --local-config")
 
 
 def place_findings(status: Answer) -> Iterator[Finding]:

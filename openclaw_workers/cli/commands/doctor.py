@@ -20,6 +20,7 @@ from openclaw_workers.domain.ids import new_message_id
 from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 from openclaw_workers.views.findings import (
     Finding,
+    configuration_findings,
     damage_findings,
     is_well,
     key_findings,
@@ -70,6 +71,7 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     models = backend.models()
     yield from redis_findings(status)
     yield from worker_findings(status)
+    yield from configuration_findings(status)
     yield from place_findings(status)
     yield from key_findings(backend.keys(), models)
     yield from damage_findings(backend.damaged())

@@ -8,6 +8,7 @@ import pytest
 
 from openclaw_workers.views.findings import (
     Finding,
+    configuration_findings,
     damage_findings,
     is_well,
     key_findings,
@@ -59,6 +60,43 @@ def test_a_setting_that_loses_messages_comes_with_its_command() -> None:
 )
 def test_what_is_wrong_with_workers(change: dict[str, Any], finding: list[tuple[str, str, str]]) -> None:
     assert bad(list(worker_findings({**STATUS, **change}))) == finding
+
+
+WORKER: dict[str, Any] = {
+    "host": "b",
+    "pid": 7,
+    "lane": "main",
+    "alive": True,
+    "draining": False,
+    "refusal": None,
+    "missing": [],
+    "restartPending": [],
+    "localConfig": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "fix"),
+    [
+        ({"refusal": "it lacks KEY", "missing": ["KEY"]}, "write KEY into .env of its state directory"),
+        ({"refusal": "it cannot read configuration 4"}, "update it, or ocw config rollback"),
+        ({"restartPending": ["lanes.main.concurrency"]}, "restart it"),
+        ({"localConfig": True}, "start it without --local-config"),
+    ],
+)
+def test_a_worker_that_does_not_use_the_configuration_is_named(change: dict[str, Any], fix: str) -> None:
+    status = {**STATUS, "workers": [WORKER | change]}
+    (found,) = configuration_findings(status)
+    assert (found.state, found.message[:4], found.fix[: len(fix)]) == ("warning", "b/7 ", fix)
+    assert list(configuration_findings({**STATUS, "workers": [WORKER, WORKER | change | {"alive": False}]})) == []
+
+
+@pytest.mark.parametrize("change", [{"refusal": "it lacks KEY"}, {"draining": True}])
+def test_a_lane_whose_workers_take_no_turns_is_no_lane_that_works(change: dict[str, Any]) -> None:
+    assert [each[:2] for each in bad(list(worker_findings({**STATUS, "workers": [WORKER | change]})))] == [
+        ("lanes", "error")
+    ]
+    assert bad(list(worker_findings({**STATUS, "workers": [WORKER | change, WORKER]}))) == []
 
 
 def test_a_paused_key_a_missing_key_and_the_offline_model_are_named() -> None:
