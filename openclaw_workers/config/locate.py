@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path,
 def _named_file(named: str | Path, by: str, cwd: Path) -> Path:
     try:
         path = cwd / Path(named).expanduser()
-        is_file = path.is_file()
+        is_file = _is_file(path)
     except (OSError, RuntimeError) as error:
         what = error.strerror if isinstance(error, OSError) else error
         raise ConfigurationError([f"{by} names {named}: {what}"], hint=f"correct {by}") from error
@@ -45,11 +46,23 @@ def _named_file(named: str | Path, by: str, cwd: Path) -> Path:
     return path
 
 
+def _is_file(path: Path) -> bool:
+    """As `Path.is_file`, which does not say since Python 3.14 that a directory may not be searched.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
 def _is_candidate(path: Path) -> bool:
     """Whether something with this name exists. A dangling link counts, so that it is reported and not ignored."""
     try:
         path.lstat()
-        is_file = path.is_file()
+        is_file = _is_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:

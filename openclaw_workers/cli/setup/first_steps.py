@@ -81,7 +81,9 @@ def pair(cli: CliContext, address: str | None) -> dict[str, Any] | None:
                     continue
                 asked.add(each["code"])
                 if click.confirm(f"{who} asks to be let in with the code {each['code']}. Is this you?", err=True):
-                    return cli.backend.approve(each["code"], share_session=False)
+                    admitted = cli.backend.approve(each["code"], share_session=False)
+                    click.echo(f"{who} is let in; the bot answers from now on.", err=True)
+                    return admitted
             time.sleep(LOOK_SECONDS)
     except (KeyboardInterrupt, click.Abort):
         click.echo(err=True)

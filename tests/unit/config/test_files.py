@@ -113,6 +113,7 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return stat(path, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr(Path, "lstat", lambda path: refuse(path, follow_symlinks=False))
     return folder
 
 
