@@ -160,7 +160,7 @@ def test_without_redis_nothing_is_said_to_be_accepted(make_engine: MakeEngine) -
     assert engine.waker.turns == []
 
 
-def test_who_waits_for_a_redis_that_is_silent_is_reported_after_the_time_that_is_set(make_engine: MakeEngine) -> None:
+def test_who_waits_for_a_silent_redis_learns_of_it_after_the_time_that_is_set(make_engine: MakeEngine) -> None:
     with RedisServer() as server:
         engine = make_engine({"engine": {"acceptTimeoutSeconds": 0.2}}, url=server.url)
         engine.say("hi")

@@ -103,7 +103,7 @@ def test_an_owners_direct_chat_is_not_asked(chat: EngineHarness) -> None:
     assert "done" in results(chat, SESSION)[0]
 
 
-def test_a_denied_command_does_not_run_and_the_model_is_reported_by_whom(chat: EngineHarness) -> None:
+def test_a_denied_command_does_not_run_and_the_model_learns_by_whom(chat: EngineHarness) -> None:
     run_in_group(chat)
     chat.work()
     allow(chat, "deny")
@@ -141,7 +141,7 @@ def test_the_time_to_wait_is_configured_and_is_not_time_of_the_turn(make_engine:
     assert (again.deadline_at or 0) - question.asked_at < 700_000
 
 
-def test_the_first_answer_counts_and_a_later_one_is_reported_so(chat: EngineHarness) -> None:
+def test_the_first_answer_counts_and_a_later_one_learns_so(chat: EngineHarness) -> None:
     run_in_group(chat)
     chat.work()
     question = only(chat)

@@ -280,7 +280,7 @@ def test_who_waits_for_one_model_does_not_hold_up_the_provider_s_others(
 
 
 @pytest.mark.parametrize("what", ["limit", "budget"])
-def test_whoever_watches_a_turn_that_waits_is_reported_once_what_for(
+def test_viewers_of_a_turn_that_waits_learn_once_what_for(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     monkeypatch.setattr(guard, "SHOWN_AFTER_SECONDS", 0.3)

@@ -208,7 +208,7 @@ def test_stop_says_what_it_stopped(engine: EngineHarness) -> None:
     assert answer(engine, "/stop") == f"Stopped {first.run} and cancelled 2 waiting message(s)."
 
 
-def test_the_queue_mode_of_the_channel_is_reported_where_the_session_has_none_of_its_own(
+def test_the_queue_mode_of_the_channel_is_shown_where_the_session_has_none_of_its_own(
     make_engine: MakeEngine,
 ) -> None:
     queue = {"byChannel": {"cli": "steer"}, "debounceMsByChannel": {"cli": 50}, "mode": "followup"}

@@ -72,7 +72,7 @@ def test_a_model_is_chosen_by_name_or_alias(begun: EngineHarness, name: str, ful
         ("local/", "'local/' is no model"),
     ],
 )
-def test_a_name_that_is_no_model_changes_nothing_and_is_reported_which_are(
+def test_a_name_that_is_no_model_changes_nothing_and_the_reply_lists_models(
     begun: EngineHarness, name: str, why: str
 ) -> None:
     with pytest.raises(BadInput, match=why):
@@ -89,7 +89,7 @@ def test_a_new_session_can_begin_with_another_model(begun: EngineHarness, name: 
 
 
 @pytest.mark.parametrize("name", ["nonsense", "locale/m", "offline/dmo", "cli/other", "local/"])
-def test_a_name_that_is_no_model_begins_no_session_and_is_reported_which_are(begun: EngineHarness, name: str) -> None:
+def test_a_name_that_is_no_model_begins_no_session_and_the_reply_lists_models(begun: EngineHarness, name: str) -> None:
     before = row(begun)["sessionId"]
     with pytest.raises(BadInput) as refused:
         begun.say(f"/new {name}")
@@ -204,11 +204,11 @@ def test_reasoning_says_when_there_will_be_nothing_to_see(begun: EngineHarness) 
     assert reply_to(begun, "/reasoning on") == "Reasoning set: on."
 
 
-def test_think_says_when_the_model_will_not_be_reported(begun: EngineHarness) -> None:
+def test_think_says_when_the_model_will_not_receive_it(begun: EngineHarness) -> None:
     reply_to(begun, "/model offline/script")
     assert reply_to(begun, "/think high") == "Think set: high. offline/script takes no such level."
     reply_to(begun, "/model fast")
-    said = "local/m is not told of it: by models.providers.local.models[].reasoning it takes no level."
+    said = "local/m never receives it: by models.providers.local.models[].reasoning it takes no level."
     assert reply_to(begun, "/think high") == f"Think set: high. {said}"
     assert reply_to(begun, "/think off") == "Think set: off."
     reply_to(begun, "/model openai/o3")

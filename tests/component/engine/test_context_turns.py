@@ -87,7 +87,7 @@ def test_less_than_the_window_is_used_where_that_is_set(make_engine: MakeEngine,
     assert shown.text.startswith("Model wire/m, window 10,000 tokens\n")
 
 
-def test_a_program_that_is_reported_by_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
+def test_a_program_with_its_prompt_as_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
     counter = {"command": ["sh", "-c", 'echo "${#1}"', "sh", "{prompt}"], "input": "argument"}
     engine = make_engine({"models": {"cli": {"count": counter}}, "agents": {"defaults": {"model": "cli/count"}}})
     sizes: list[int] = []
@@ -250,9 +250,7 @@ def test_a_summariser_that_fails_does_not_end_a_conversation_that_still_fits(
     assert sum(map(is_summary, server.requests)) == 1, "it is not asked again by each turn"
 
 
-def test_a_summariser_that_fails_when_nothing_fits_any_more_says_why(
-    make_engine: MakeEngine, server: WireServer
-) -> None:
+def test_a_summariser_that_fails_when_nothing_fits_says_why(make_engine: MakeEngine, server: WireServer) -> None:
     engine = engine_with(make_engine, server, window=40_000, compaction={"memoryFlush": {"enabled": False}})
     server.answer = without_a_summary
     ask(engine, "x" * 4000)

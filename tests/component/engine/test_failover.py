@@ -153,7 +153,7 @@ def test_a_stop_never_falls_back(make_engine: MakeEngine, server: WireServer) ->
     assert call.usage.input == run.usage.input > 500, "it was sent, and is billed"
 
 
-def test_a_provider_without_a_usable_key_is_skipped_and_people_are_reported(
+def test_a_provider_without_a_usable_key_is_skipped_and_people_are_notified(
     make_engine: MakeEngine, server: WireServer
 ) -> None:
     """The example of the article: a limited provider's other model is not asked either."""

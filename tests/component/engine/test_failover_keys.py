@@ -189,7 +189,7 @@ def test_skip_fallbacks_that_are_left_alone(make_engine: MakeEngine, server: Wir
     assert "b/m: provider b is in cooldown after a failure (rate_limit), for another 5 min" in run.error
 
 
-def test_all_left_alone_is_reported_with_its_reason(make_engine: MakeEngine, server: WireServer) -> None:
+def test_all_keys_in_cooldown_is_reported_with_its_reason(make_engine: MakeEngine, server: WireServer) -> None:
     wired = wire_engine(make_engine, server, model="b/m")
     wired.cool("b/b1", reason=Why.BILLING)
     run = wired.turn()

@@ -33,7 +33,7 @@ def made(engine: EngineHarness, route: Route, *, sender_id: str = "", session: S
     return stored.job
 
 
-def test_a_job_of_an_owner_who_is_none_any_more_stops_and_says_so(make_engine: MakeEngine) -> None:
+def test_a_job_of_a_former_owner_stops_and_says_so(make_engine: MakeEngine) -> None:
     engine = make_engine(telegram(owners=["42"]))
     job = made(engine, CHAT, sender_id="42")
     assert job.maker == "telegram:42"

@@ -199,7 +199,7 @@ def test_a_system_event_is_reported_once_and_wakes_the_session(engine: EngineHar
     assert engine.stores.schedules.get(job.id) is None
 
 
-def test_a_job_is_paused_after_ten_failures_in_a_row_and_its_chat_is_reported(make_engine: MakeEngine) -> None:
+def test_a_job_is_paused_after_ten_failures_in_a_row_and_its_chat_is_notified(make_engine: MakeEngine) -> None:
     engine = make_engine(TELEGRAM)
     job = add(engine, every="1h", session_target="main", channel="telegram", to="42", account_id="default")
     for number in range(10):

@@ -34,7 +34,7 @@ def patch(engine: EngineHarness, session: SessionKey, **row: str) -> None:
     engine.stores.redis.hset(engine.stores.keys.row(session), mapping=row)  # type: ignore[arg-type]
 
 
-def test_a_session_with_a_sub_agents_key_is_reported_that_it_is_one(engine: EngineHarness) -> None:
+def test_a_session_with_a_sub_agents_key_learns_that_it_is_one(engine: EngineHarness) -> None:
     prompt, _ = prompt_and_tools(engine, LOOSE)
     main, _ = prompt_and_tools(engine, SESSION)
 

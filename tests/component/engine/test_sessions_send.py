@@ -116,7 +116,7 @@ def test_a_step_that_is_taken_twice_is_one_message(make_engine: MakeEngine) -> N
     assert said(engine, OTHER) == ["hello", "b1", "told"]
 
 
-def test_a_life_that_did_not_take_part_hears_nothing(engine: EngineHarness) -> None:
+def test_a_generation_that_did_not_take_part_hears_nothing(engine: EngineHarness) -> None:
     started(engine)
     engine.say(text(send(OTHER, text(say("b1")), timeoutSeconds=0), say("sent")))
     engine.runner.run(*engine.waker.turns.pop(0))

@@ -135,7 +135,7 @@ def test_two_installations_share_one_redis_under_two_names(make_engine: MakeEngi
 
 
 @pytest.mark.parametrize("agents", [{"list": [{"id": "a", "name": "Ada"}]}, {"profiles": {"a": {"name": "Ada"}}}])
-def test_an_agent_is_reported_the_name_it_was_given(
+def test_an_agents_prompt_has_the_name_it_was_given(
     make_engine: MakeEngine, server: WireServer, agents: dict[str, Any]
 ) -> None:
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [{"id": "m"}]}

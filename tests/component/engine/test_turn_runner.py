@@ -265,7 +265,7 @@ def test_a_call_begun_by_a_dead_owner_is_reported_as_interrupted_if_the_turn_is_
 
 
 def test_calls_left_open_by_a_turn_that_cannot_be_prepared_are_not_run_by_the_next(engine: EngineHarness) -> None:
-    """A crash in mid-call, then a configuration without the model: the call must not come back to life later."""
+    """A crash in mid-call, then a configuration without the model: the call must not be made again later."""
     queued = engine.say(program({}, {"text": "never"}))
     call_recorded(engine, take_elsewhere(engine), "echo run >> ran")
     engine.waker.turns.clear()

@@ -325,7 +325,7 @@ def test_a_released_turn_keeps_its_place_in_the_lane(make_store: MakeStore) -> N
     store.take("w2", session=first)
 
 
-def test_a_suspect_that_commits_or_is_released_is_none_any_more(store: StoreHarness) -> None:
+def test_a_suspect_that_commits_or_is_released_is_no_longer_suspect(store: StoreHarness) -> None:
     store.say("hi")
     store.take("w1")
     store.crash()

@@ -75,7 +75,7 @@ def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_records_them(store: 
 
 
 @pytest.mark.parametrize("first", ["lost", "ok"])
-def test_a_call_that_is_reported_of_before_and_after_midnight_is_one(store: StoreHarness, first: str) -> None:
+def test_a_call_that_is_recorded_before_and_after_midnight_is_one(store: StoreHarness, first: str) -> None:
     store.say("one")
     lease = store.take().lease
     reported = [call(store, lease, 1, LOST, "lost"), call(store, lease, 1, REAL)]

@@ -222,7 +222,7 @@ def test_a_resumed_run_is_never_reset_and_binds_nothing_new(store: StoreHarness)
 
 @pytest.mark.parametrize("mode", [QueueMode.STEER, QueueMode.STEER_BACKLOG])
 @pytest.mark.parametrize("lost_by", ["crash", "release"])
-def test_the_next_owner_is_reported_of_steering_that_the_last_one_did_not_see(
+def test_the_next_owner_learns_of_steering_that_the_last_one_did_not_see(
     store: StoreHarness, mode: QueueMode, lost_by: str
 ) -> None:
     store.say("one", mode=mode)

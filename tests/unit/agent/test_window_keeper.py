@@ -108,7 +108,7 @@ def test_an_overflow_compacts_again_although_an_earlier_try_was_futile() -> None
     assert isinstance(chat.log[-1], CompactionEntry)
 
 
-def test_plugins_are_reported_of_a_compaction_and_may_block_it(no_hooks: None) -> None:
+def test_plugins_see_a_compaction_and_may_block_it(no_hooks: None) -> None:
     reported: list[str] = []
     register("after_compaction", lambda event: reported.append(event["summary"]))
     chat = Conversation(*(each for _ in range(12) for each in (user("q" * 900), assistant("a" * 900))))

@@ -175,7 +175,7 @@ def test_a_turn_whose_beginning_is_gone_is_shown_with_a_gap(feed: Feed) -> None:
     assert feed.read(text) == [Gap(), text]
 
 
-def test_own_messages_are_reported_from_others_and_their_end_is_reported(feed: Feed) -> None:
+def test_own_messages_are_distinguished_from_others_and_their_end_is_reported(feed: Feed) -> None:
     feed.until_read()
     feed.feed.sending(MESSAGE)
     assert feed.feed.is_awaited
