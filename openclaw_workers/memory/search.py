@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from openclaw_workers import clock
 from openclaw_workers.memory import sparse
 from openclaw_workers.memory.backend import Collection
 from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
@@ -59,7 +59,7 @@ class MemorySearch:
         embedder: Embedder | None,
         *,
         no_embedder: str = "",
-        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+        now_ms: Callable[[], int] = clock.now_ms,
     ) -> None:
         """`no_embedder` says why there is none."""
         self._collection = collection

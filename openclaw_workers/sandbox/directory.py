@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.sandbox.box import Access
 from openclaw_workers.sandbox.ownership import release_uid, uid_for
 
@@ -108,7 +108,7 @@ class SandboxDirectory:
 
     def prune(self, *, everything: bool = False) -> list[str]:
         """Delete sandboxes that are due, or all that are not in use; return their ids."""
-        now = int(time.time() * 1000)
+        now = now_ms()
         deleted = []
         for found in list(self.all()):
             is_busy = now - found.used_at <= found.info.busy_ms

@@ -274,6 +274,7 @@ class Inbox:
         # Rule 11: a stop is for what is there now. An idle session may still have children at work.
         found, given_at = self._at_work(key)
         current = run or found or RunId("")
+        # A run may commit between the read and the script, which then names the run that is current now.
         for _ in range(5):
             following = new_run_id()
             reply = run_script(

@@ -123,6 +123,7 @@ class Leases:
         k = self._keys
         with store_errors():
             run = self._redis.hget(k.ctl(session), "run")
+        # The script must be given the key of the run before it runs. If another run is current by then, it says which.
         for _ in range(5):
             current = RunId(str(run or ""))
             reply = run_script(

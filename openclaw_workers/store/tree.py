@@ -123,6 +123,7 @@ class Tree:
                 "most_tree": most_tree,
                 "rewake_ms": self._rewake_ms,
             },
+            # Children of one message are registered together: a crash leaves all of them or none.
             more_keys=[key for child in children for key in _child_keys(k, child)],
             more_args=[child.as_json() for child in children],
         )
@@ -184,6 +185,7 @@ class Tree:
             Vanished: the parent is gone, and it is for the session above it.
         """
         k, s = self._keys, session
+        # The parent has vanished, and the results go one session up.
         climbs = int(session != batch.parent_session)
         asked = batch.above_id if climbs else batch.parent_session_id
         follow_up = own_batch(run)
@@ -241,6 +243,7 @@ class Tree:
             self._redis,
             (record, "HINCRBY", "tries", 1),
             (record, "HSET", "last_error", error),
+            # XX: an announce that succeeded meanwhile must not become due again.
             (k.due, "ZADD", "XX", "INCR", delay_ms, BATCH + batch_id),
         )
 

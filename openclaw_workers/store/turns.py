@@ -112,28 +112,7 @@ class Turns:
         if reply[0] != "taken":
             why, *more = reply
             return NotTaken(why, pairs(more[0]) if more else (), *more[1:])
-        token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, *rest = reply[1:]
-        row, how, dead, steers, holds = rest
-        return Taken(
-            lease=Lease(session, run, lane, token),
-            step=int(step),
-            attempt=int(attempt),
-            suspect=bool(suspect),
-            resumed=resumed == "1",
-            started_call=started,
-            deadline_at=int(deadline),
-            now=int(now),
-            abort=abort,
-            bound=bound,
-            log_length=int(length),
-            tail=tail,
-            row=dict(zip(row[::2], row[1::2], strict=True)),
-            how=how,
-            dead=tuple(json.loads(dead)),
-            steering_waits=bool(steers),
-            known_holds=bool(holds),
-            authority=authority_of(bound),
-        )
+        return _taken(session, run, lane, reply[1:])
 
     def step(
         self,
@@ -323,3 +302,29 @@ class Turns:
         if reply[0] == "lost":
             # Redis gives an expired lease no callback, so a paused worker learns that it lost the session only here.
             raise LeaseLost(f"{lease.session} is owned by another worker now")
+
+
+def _taken(session: SessionKey, run: RunId, lane: Lane, reply: list[Any]) -> Taken:
+    """What `take.lua` has granted, in the order of its header."""
+    token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, *rest = reply
+    row, how, dead, steers, holds = rest
+    return Taken(
+        lease=Lease(session, run, lane, token),
+        step=int(step),
+        attempt=int(attempt),
+        suspect=bool(suspect),
+        resumed=resumed == "1",
+        started_call=started,
+        deadline_at=int(deadline),
+        now=int(now),
+        abort=abort,
+        bound=bound,
+        log_length=int(length),
+        tail=tail,
+        row=dict(zip(row[::2], row[1::2], strict=True)),
+        how=how,
+        dead=tuple(json.loads(dead)),
+        steering_waits=bool(steers),
+        known_holds=bool(holds),
+        authority=authority_of(bound),
+    )

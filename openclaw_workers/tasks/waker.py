@@ -118,7 +118,7 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        problem = f"the sandbox of {session} are unknown"
+        problem = f"the sandbox of {session} is unknown"
         return self._ask_service(SANDBOX, [session], problem, seconds, agent_of(session))
 
     def sandboxes(self, seconds: float = 15) -> dict[str, Any]:

@@ -112,11 +112,13 @@ class AccessGate:
         rules = channel_rules(self._settings, inbound.channel, inbound.account_id)
         if rules is None:
             return Ignored(f"channel {inbound.channel} has no account {inbound.account_id}")
+        # Several bots read the same group; `/help@other` is not for us and needs no answer.
         if is_for_another_bot(inbound.text, inbound.bot_name):
             return Ignored("a command for another bot")
         chat = rules.chat(inbound.chat_id, inbound.topic_id) if inbound.is_group else ChatRules()
         origin = _origin(inbound, chat.agent_id)
         agent = agent_for(origin, self._rules)
+        # Before anything is stored: strangers must not fill sessions or contexts.
         verdict = self._judge(inbound, rules, chat, agent)
         if isinstance(verdict, NotHeard):
             return self._refuse(inbound, verdict)
@@ -126,6 +128,8 @@ class AccessGate:
         session = bound or session_for(origin, self._rules)
         context = NO_CONTEXT
         if inbound.is_group:
+            # In a thread of its own every message is for the agent. In a group it answers when asked, and keeps the
+            # rest so that it knows what the question is about.
             if bound is None and not self._is_asked(inbound, chat, session, may_command):
                 self._contexts.keep(session, context_of(inbound), chat.history_limit)
                 return KeptAsContext(session)
@@ -168,11 +172,13 @@ class AccessGate:
         subject = _subject(inbound, person=not about_group, group=inbound.is_group)
         name = safe_line(inbound.chat_title if about_group else inbound.sender_name or inbound.username)
         message = f"{inbound.chat_id}:{inbound.message_id}"
+        # Recorded, so that an owner can see who was refused and let them in.
         self._pairings.refuse(subject, name=name, reason=verdict.reason, message_id=message)
         log.info("message.refused", subject=str(subject), reason=verdict.reason)
         if not verdict.may_pair or not inbound.sender_id:
             return Refused(verdict.reason)
         code = self._pairings.request(subject, name=name, message_id=message)
+        # A person who keeps writing does not get the same code each time.
         tell = code is not None and code.tell
         return Refused(verdict.reason, PAIRING_TEXT.format(code=code.code) if code and tell else "")
 
@@ -183,10 +189,12 @@ class AccessGate:
             return True
         if inbound.mentions_bot or inbound.replies_to_bot:
             return True
+        # Patterns come from people and may be slow: the text is cut before they see it.
         if any(pattern.search(inbound.text[:PATTERN_CHARS]) for pattern in self._patterns):
             return True
         triggers = self._settings.session.reset_triggers
         parsed = parse_command(inbound.text, reset_triggers=triggers, bot_name=inbound.bot_name)
+        # A bare word such as `stop` is a part of the talk in a group.
         return parsed is not None and not parsed.is_stop_word and authority.covers(parsed.command.authority)
 
 

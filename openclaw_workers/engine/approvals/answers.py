@@ -57,6 +57,7 @@ class Answers:
             raise BadInput(f"expected once, always or for, not {how!r}")
         if question.kind is not QuestionKind.APPROVAL:
             raise BadInput(f"{question.id} is no approval", hint=f"answer it with /answer {question.id} …")
+        # A pattern for pipes or substitutions would allow more than the person has seen.
         if choice is Choice.ALWAYS and not question.patterns:
             raise BadInput(
                 "this command has more than plain words, so no list can name it", hint="allow it once, or for a time"
@@ -86,6 +87,7 @@ class Answers:
             raise BadInput(
                 f"{question.id} asks for an approval", hint=f"/approve {question.id}, or /deny {question.id}"
             )
+        # Otherwise a member of one chat could answer what was asked in another.
         if address is not None and address != question.address and not authority.covers(Authority.OWNER):
             raise BadInput("that question was asked in another chat")
         if not text.strip():
@@ -94,6 +96,7 @@ class Answers:
         return "Thank you."
 
     def _settle(self, question: Question, answer: str, by: str, authority: Authority) -> None:
+        # The answer steers the turn, so it needs the authority that the turn has.
         if not authority.covers(question.authority):
             raise BadInput(f"only somebody with the authority of {question.authority} may answer {question.id}")
         done = self._questions.answer(question, answer, by)

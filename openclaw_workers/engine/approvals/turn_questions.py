@@ -102,6 +102,7 @@ class TurnQuestions:
         asked = self.tools.questions.ask(
             self.taken.lease, ident, {"choices": "[]", **record, **about}, wait_ms=wait_ms, once=once
         )
+        # The call is repeated after a wake-up, and finds its answer or its end here.
         if asked.state != "waiting":
             return asked
         if route is not None:
@@ -116,6 +117,7 @@ class TurnQuestions:
                     buttons=shown[1],
                 )
             )
+        # A person may take hours: the turn gives its worker back.
         raise TurnParked(self.session, ident, asked.left_ms, is_question=True)
 
     @cached_property

@@ -187,12 +187,15 @@ class Intake:
             StoreUnavailable: a file could not be stored.
         """
         text = _clean(text)
+        # Ids of channels are stored too, and a lone surrogate cannot be.
         message_id = MessageId(replace_surrogates(message_id)) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
         commands = authority if command_authority is None else command_authority
         caller = Caller(route, authority, commands, safe_line(sender), safe_line(sender_id))
+        # Commands are found in the text that the person wrote, before a channel's additions.
         parsed = self._command(text, caller, bot_name, has_files=bool(files or attachments))
         if parsed is not None and parsed.command.now is not None:
+            # It acts at once and must not wait behind a long turn, as /stop shows.
             return PreparedCommand(parsed, self._context(session, caller, delivery))
         skill = None if parsed else self._skills.find(text, session, commands, bot_name)
         message = InboundMessage(
@@ -254,6 +257,7 @@ class Intake:
         if parsed is None:
             return None
         may = caller.command_authority.covers(parsed.command.authority)
+        # `stop` is also an ordinary word: from somebody who may not stop, it is a message.
         if parsed.is_stop_word and (has_files or not may):
             return None
         if not may:
@@ -294,6 +298,7 @@ class Intake:
         """Execute a command unless that was done before; the scripts make sure that it takes effect once."""
         inbox, act = self._inbox, parsed.command.now
         assert act is not None
+        # Without an id of the channel there is nothing by which a repeat could be recognised.
         if not context.delivery:
             return act(context, parsed.argument)
         known = inbox.answer(context.delivery)
@@ -314,6 +319,7 @@ class Intake:
         firing: JobFiring | None = None,
     ) -> PreparedMessage:
         session, route = message.session_key, message.route
+        # The script opens a run only if none is open; the id must exist before, because the wake-up names it.
         lane, opening = lane_of(session), new_run_id()
         kind = "subagent" if lane == "subagent" else "main"
         rules = self._rules(route.channel)

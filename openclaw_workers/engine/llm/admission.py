@@ -65,14 +65,17 @@ class Admission:
         limits = self.limits_of(candidate)
         try:
             if limits or self.budgets:
+                # Counting tokens takes time, so it is done only where something is limited.
                 self._enter(candidate, call_id, tokens(candidate), limits, cancel)
             if self._held:
                 self._held.begin()
+        # Also when the turn is stopped: what was taken must be given back in any case.
         except BaseException:
             self.leave()
             raise
 
     def _enter(self, candidate: Candidate, call_id: str, size: int, limits: Sequence[Limit], cancel: Cancel) -> None:
+        # The budget first: a call that cannot be paid must not hold a place in the rate limit.
         self._reserve(candidate, call_id, size, cancel)
         self._held = _Held(call_id, limits, cancel, time.monotonic() + HOLD_SECONDS)
         wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)

@@ -78,6 +78,7 @@ class ModelChain:
         candidate, self._following = self._following or self._next() or self._after_a_pause(), None
         if candidate is None:
             raise self._all_failed()
+        # Before the reservation: a request that does not fit this model must not take budget.
         check(candidate)
         self.guard.enter(candidate, call_id, tokens, self.cancel)
         return candidate
@@ -85,6 +86,7 @@ class ModelChain:
     def failed(self, candidate: Candidate, error: ProviderError, seconds: float) -> None:
         self.guard.leave()
         self.attempts.append(attempt_of(candidate, error, seconds))
+        # The same request would fail with every model.
         if error.reason in NEVER:
             raise error
         if error.will_differ:
@@ -109,6 +111,7 @@ class ModelChain:
         self._retries, self.answered = 0, candidate
         if candidate.name != self.wanted:
             FAILOVERS.add(self.wanted, candidate.name)
+        # A later call of this turn may use the key again, although it failed before.
         self._spent.discard(f"{candidate.name}|{candidate.profile}")
         self.keyring.succeeded(candidate, seconds)
 
@@ -204,6 +207,7 @@ class ModelChain:
             usable = [each for each in keys if not self.keyring.state(standing, each).until]
             if usable:
                 return self.keyring.best(standing, option, usable)
+            # Only the model that was asked for is probed: a fallback is not worth a call that may fail.
             if index == 0 and (probed := self.keyring.probe(standing, keys)):
                 return probed
             if keys:
@@ -230,6 +234,7 @@ class ModelChain:
         self.on_skip(skipped)
 
     def _all_failed(self, last: ProviderError | None = None) -> ProviderError:
+        # With one model there is nothing to list: its own error says most.
         if last is not None and len({each.model for each in self.attempts}) == 1:
             return last
         attempts = " | ".join(f"{each.model}: {each.error}{_cause(each)}" for each in self.attempts)

@@ -76,6 +76,7 @@ class Firing:
     def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> bool:
         """As `fire`, with a message that was made elsewhere."""
         posted = self._intake.post(message, firing=firing)
+        # The time stays due, so it is tried again when there is room.
         if isinstance(posted, Rejected) and posted.reason == "busy":
             return False
         if isinstance(posted, Rejected):
@@ -93,6 +94,7 @@ class Firing:
             is_trusted=job.authority.covers(Authority.OWNER),
             authority=job.authority,
         )
+        # A manual firing does not use up the time that the schedule waits for.
         if firing.is_manual:
             return
         self._store.skip(job.id, firing.time, firing.following, state="ok", session=session)
@@ -156,11 +158,13 @@ class DueJobs:
     def handle(self, job_id: str) -> None:
         item = f"{JOB}{job_id}"
         if not self._is_enabled:
+            # Not removed: when somebody switches jobs on again, it must still be there.
             self._due.later(item, OFF_MS)
             return
         if job_id.startswith(HEARTBEAT) and self._is_elsewhere(job_id.removeprefix(HEARTBEAT)):
             self._due.later(item, ELSEWHERE_MS)  # a worker that sees HEARTBEAT.md decides
             return
+        # Bounded: a job that missed thousands of times must not keep the sweep from the others.
         for number in range(FIRED_AT_ONCE):
             stored, now = self._store.look(job_id)
             if stored is None or stored.state.paused or stored.state.next_at is None:
@@ -189,6 +193,7 @@ class DueJobs:
             self._store.skip(job.id, due, found.following, state="skipped", reason="the run before is still at work")
             return True
         try:
+            # Asked at each time, not when the job was made: owners change.
             if not self._makers.may(job):
                 self._stop(job, due, found.following)
                 return False

@@ -67,6 +67,7 @@ class Announcer:
         try:
             batch = self._tree.batch(batch_id)
             if batch is None:
+                # It was announced and forgotten meanwhile; without this it would stay due for ever.
                 self._due.done(f"batch|{batch_id}")
                 return None
             return within(self._limit_seconds(batch), lambda: self._announce(batch))
@@ -80,6 +81,7 @@ class Announcer:
     def _announce(self, batch: Batch) -> BatchState | None:
         members = self._tree.members(batch)
         if len(members) < len(batch.members):
+            # A parent must not take a partial report for the whole: rather no report, and a person looks.
             raise CorruptRecord(f"batch {batch.id}", "not all of its runs can be read")
         if any(run.settled_at is None for run in members):
             return None
@@ -87,6 +89,7 @@ class Announcer:
         try:
             announced = self._deliver(batch, hearer, members)
         except Vanished:
+            # The parent was deleted. Its own parent is the nearest session that still waits for the work.
             hearer = batch.above
             announced = self._deliver(batch, hearer, members)
         if announced is None:
@@ -95,6 +98,7 @@ class Announcer:
         return announced.how
 
     def _deliver(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> Announced | None:
+        # The script needs the id of a run before it knows whether the parent needs a new one.
         opening, message = new_run_id(), self._message(batch, hearer, members)
         return self._tree.announce(
             batch,
@@ -120,6 +124,7 @@ class Announcer:
         )
         for run_id in (announced.wake, batch.parent_run if announced.settles_parent else None):
             self._wake(hearer, run_id)
+        # Nobody reads Celery's records of the chord, and a late header must not count again.
         self._waker.forget_chord(batch.id)
         if not batch.ends_reported:  # last, so that a slow plugin delays nobody
             _fire_hooks(members)
@@ -138,6 +143,7 @@ class Announcer:
             text=report([(run, self._descendants(run)) for run in members]),
             route=last_route(self._reader.row(hearer)),
             sender="sub-agents",
+            # A report gives the parent's turn no more authority than the least of those that wrote it.
             authority=least_authority(run.authority for run in members),
             kind="internal",
             metadata={
@@ -168,6 +174,7 @@ class Announcer:
         if delay is not None:
             self._tree.announce_failed(batch_id, error, delay)
             return
+        # Read before and after: only the process that blocks the batch fires the hooks of its end.
         before = self._readable(batch_id)
         to_chat = partial(self._chats.of_blocked_results, batch_id, error)
         settled = self._tree.block(batch_id, error, partial(partial_of, self._reader), to_chat)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from openclaw_workers.agent.context.history import estimate_tokens, open_calls, 
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
+from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.session_key import subagent_key
@@ -102,16 +103,14 @@ def build_child(
     own_workspace = _workspace(parent, call, agent, workspace_dir(settings, agent.id, state_dir))
     sent = [SentFile(file.name, base64.b64decode(file.content)) for file in args.attachments]
     files = attach(sent, files_dir(session), owner=session, store=store, most=MAX_FILES)
-    message = InboundMessage(
-        id=MessageId(f"task-{child_run}"),
-        session_key=session,
-        text=_first_message(parent, call, f"{depth} of {deepest}", role, [file.path for file in files]),
-        # The answer of a child with a thread of its own goes there too.
-        route=place if place and place.channel else Route(channel="internal", to=parent.session),
-        authority=parent.authority,
-        kind="internal",
-        metadata={"provenance": "task"},
-        attachments=tuple(files),
+    paths = [file.path for file in files]
+    message = _task_message(
+        parent,
+        child_run,
+        session,
+        text=_first_message(parent, call, f"{depth} of {deepest}", role, paths),
+        thread=place,
+        files=files,
     )
     archive_ms = 0 if args.cleanup is Cleanup.DELETE else agent.subagents.archive_after_minutes * 60_000
     keeps = mode is SpawnMode.SESSION or (args.cleanup is Cleanup.KEEP and archive_ms == 0)
@@ -139,6 +138,23 @@ def build_child(
         entries=forked,
         uploads=[file.upload for file in files if file.upload],
         thread=place.address() if place else "",
+    )
+
+
+def _task_message(
+    parent: Parent, run: RunId, session: SessionKey, *, text: str, thread: Route | None, files: Sequence[Attachment]
+) -> InboundMessage:
+    """The message that starts a child's first turn."""
+    return InboundMessage(
+        id=MessageId(f"task-{run}"),
+        session_key=session,
+        text=text,
+        # The answer of a child with a thread of its own goes there too.
+        route=thread if thread and thread.channel else Route(channel="internal", to=parent.session),
+        authority=parent.authority,
+        kind="internal",
+        metadata={"provenance": "task"},
+        attachments=tuple(files),
     )
 
 

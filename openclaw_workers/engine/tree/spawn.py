@@ -83,6 +83,7 @@ class Spawner:
         )
         verdict_of = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
         refused = [child for child in children if verdict_of[child.run].verdict != "accepted"]
+        # Nobody will read the files of a refused child.
         self._uploads.discard([upload for child in refused for upload in child.uploads])
         self._publish([(child, verdict_of[child.run]) for child in children])
         return [
@@ -98,6 +99,7 @@ class Spawner:
         registered = self._registered(parent, calls)
         found: list[NewChild | Refusal] = []
         for call in calls:
+            # A child that is registered already takes no further place.
             others = 0 if call.call_id in registered else active
             agent = check(parent, call.args, others, self._settings, self._agents.resolve)
             if isinstance(agent, AgentConfig):
@@ -146,6 +148,7 @@ class Spawner:
             if verdict.verdict == "accepted":
                 chords.setdefault(child.batch, {})[verdict.number] = (child.session, child.run)
         for batch, headers in chords.items():
+            # By number in the batch: a repeat must publish each header at the same index.
             self._waker.chord(batch, [headers[place] for place in sorted(headers)])
         accepted = [child.run for child, verdict in results if verdict.verdict == "accepted"]
         for record in self._reader.some_runs(accepted):

@@ -107,12 +107,14 @@ class TurnExecution:
             return self._not_prepared(taken, error)
         root = root_of(taken.lease.session, taken.row)
         calls = self._models.call_log(taken.lease.run, taken.lease.session, prepared.agent, root)
+        # Everything that the loop writes passes here, fenced by the lease.
         journal = RedisJournal(self._turns, handle, self._process, calls, step=taken.step, receive=prepared.receive)
         try:
             asker = self._asker(taken, handle, prepared.agent, calls, journal)
         except (ProviderError, BadInput) as error:
             return outcomes.failed(error, prepared.history, taken.lease.run)
         loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
+        # Now, while the record of the run still names the dead owners.
         self._record_lost_calls(taken, prepared, calls, loop, journal)
         answer = answering(loop, bound, prepared, taken.lease.run)
         outcome = replace(self._loop(loop, handle, answer, focus), worked=loop.worked)
@@ -198,6 +200,7 @@ class TurnExecution:
         except BudgetExhausted as error:
             return outcomes.over_budget(error, loop, run)
         except (TurnHandedOver, StoreUnavailable) as error:
+            # Not an outcome: another worker continues the turn from its journal.
             raise ReleaseTurn from error
         except TurnEnded as error:
             return outcomes.ended(error, loop, run)

@@ -89,6 +89,7 @@ class TurnRunner:
                 # sweep.
                 self._waker.turn(session, run)
             return None
+        # A process runs one suspect at a time: if it crashes, only that run is to blame (rule 5).
         suspect = self._process.try_suspect(run)
         try:
             try:
@@ -175,6 +176,7 @@ class TurnRunner:
         return taken
 
     def _take_at(self, place: str | None, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
+        # The nonce makes `take` safe to repeat: a lost answer and a second try are one owner.
         nonce = new_token()
         freshness = self._resets.times(session)
         time_ms = self._agents.run_time_ms(session)
@@ -246,6 +248,7 @@ class TurnRunner:
         except (LeaseLost, StoreUnavailable):
             raise
         except Exception:
+            # Even the error could not be stored, so its text is left out as well.
             log.exception("turn.outcome_rejected")
             return self._end(taken, outcomes.unstorable(history, run), is_header, replace(calls, attempts=()))
 
@@ -261,6 +264,7 @@ class TurnRunner:
     def _commit(
         self, lease: Lease, outcome: Outcome, *, is_header: bool = False, calls: LedgerEntries = NO_ENTRIES
     ) -> str:
+        # Prepared before the commit, which decides whether messages wait and need this run.
         following = new_run_id()
         wake = self._waker.wake_text(lease.session, following)
         delivery = self._chats.of_turn(lease.session, lease.run, outcome)

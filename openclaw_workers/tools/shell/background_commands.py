@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import socket
-import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.shell.holder.spec import EXIT_FILE, LOCK, SOCKET, Exit
 from openclaw_workers.tools.shell.output_files import OutputFiles
@@ -218,7 +218,7 @@ class CommandDirectory:
 
     def prune(self) -> int:
         """Delete commands that ended long ago; return how many."""
-        now = time.time() * 1000
+        now = now_ms()
         old = [each for each in self.all() if _ended_at(each) + each.info.keep_ms < now]
         for command in old:
             self.remove(command)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.output_limit import HeadAndTail, shorten_line
@@ -75,7 +76,7 @@ class Process(Tool[ProcessInput]):
 
 
 def _list(commands: CommandDirectory, ctx: ToolContext) -> str:
-    now = time.time() * 1000
+    now = now_ms()
     lines = []
     for each in commands.all(ctx.session_key):
         seconds = (now - each.info.started_at) / 1000
