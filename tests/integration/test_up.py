@@ -18,7 +18,9 @@ import psutil
 import pytest
 import redis
 
+from openclaw_workers.cli.local.flower import url_of
 from openclaw_workers.cli.local.private_redis import answers
+from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint
 from openclaw_workers.state_dir import Runtime, read_runtime, running_pid
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.terminal import Terminal
@@ -129,6 +131,33 @@ def test_flower_requires_its_password(ocw: Ocw) -> None:
         workers = json.loads(answer.read())
     queues = {queue["name"] for worker in workers.values() for queue in worker["active_queues"]}
     assert queues == {"main", "subagent", "service"}, "it is ready when it shows all workers"
+
+
+def test_flower_shows_workers_that_start_later_on_another_host_and_the_queues_of_places(
+    ocw: Ocw, tmp_path: Path
+) -> None:
+    ocw.up("--no-ingress")
+    flower = SavedEndpoint.model_validate_json((ocw.state_dir / "flower.json").read_bytes())
+    assert ocw("agent", "-m", "hello").returncode == 0  # makes the place of the agent
+
+    other = Ocw(tmp_path / "other", REDIS_URL=ocw.runtime.redis_url)
+    other.up("--no-flower", "--no-ingress")
+    try:
+        eventually(lambda: len(known_to(flower)) == 6, within=60)
+        eventually(
+            lambda: sum("main@" in queue for queues in known_to(flower).values() for queue in queues) == 1, within=60
+        )
+    finally:
+        other("down")
+
+
+def known_to(flower: SavedEndpoint) -> dict[str, list[str]]:
+    """The workers that Flower shows, each with its queues, as its pages have them."""
+    token = base64.b64encode(f"{flower.user}:{flower.password}".encode()).decode()
+    request = urllib.request.Request(f"{url_of(flower)}/api/workers", headers={"Authorization": f"Basic {token}"})
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        workers = json.load(answer)
+    return {name: [queue["name"] for queue in facts.get("active_queues", [])] for name, facts in workers.items()}
 
 
 def test_a_killed_redis_restarts_on_its_port_with_its_data(ocw: Ocw) -> None:

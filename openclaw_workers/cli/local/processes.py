@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
 from openclaw_workers.cli.local.child_spec import Starter
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console
+from openclaw_workers.cli.local.flower_refresh import FlowerRefresh
 from openclaw_workers.cli.local.fork_server import NAME as FORK_SERVER
 from openclaw_workers.cli.local.fork_server import ForkServer
 from openclaw_workers.cli.local.redis_binary import find_redis_servers
@@ -25,6 +27,7 @@ from openclaw_workers.errors import StoreUnavailable, TransientError
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import RUNTIME_FILE, Runtime, read_runtime, write_runtime
+from openclaw_workers.store.client import connect
 from openclaw_workers.store.keys import Keys
 
 #: Redis needs a while to load a large append-only file.
@@ -195,10 +198,13 @@ class LocalProcesses:
         self._wait_until_ready(names, {ingress.NAME: lambda: self._start_ingress(env, redis_url)})
 
     def _flower_process(self, redis_url: str) -> None:
-        """After the workers: it shows those that it finds when it starts."""
+        """After the workers: it shows those that it finds when it starts, and later ones when it is told to look."""
         env = self._python_env(redis_url)
         self._start_flower(env)
         self._wait_until_ready([flower.NAME], {flower.NAME: lambda: self._start_flower(env)})
+        assert self._flower is not None
+        refresh = partial(flower.shown_queues, self._flower)
+        FlowerRefresh(connect(redis_url), Keys(self._plan.namespace), refresh).start()
 
     def _wait_until_ready(self, names: Sequence[str], on_ports: Mapping[str, Callable[[], None]]) -> None:
         """`on_ports` start those that listen on a port, which another process may have taken since we looked."""
