@@ -29,7 +29,7 @@ done
 cat >initrd/init <<END
 #!/bin/busybox sh
 busybox() { /bin/busybox "\$@"; }
-busybox mkdir /proc /dev /below /above /new
+busybox mkdir -p /dev /below /above /new
 busybox mount -t devtmpfs dev /dev
 for module in /modules/*; do busybox insmod \$module; done
 busybox mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 root /below

@@ -6,8 +6,6 @@ import json
 import os
 import selectors
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,21 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.child_processes import spawn
 from openclaw_workers.errors import ToolError
 from openclaw_workers.sandbox.launch import Launch
 from openclaw_workers.tools.shell.holder.spec import Exit, Restriction, Spec
+from openclaw_workers.tools.shell.holder_server import HOLDER_SERVER
 from openclaw_workers.tools.shell.output_files import OutputFiles
 
 _TICK_SECONDS = 0.1
 _READS_PER_PUMP = 8
 # A command that is stopped gets 0.4 s; its holder then kills all it started for up to 5 s.
 _STOP_SECONDS = 8.0
-
-_ROOT = str(Path(__file__).parents[3])
-_HOLDER = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from openclaw_workers.tools.shell.holder.main import main; main()"
-)
 
 
 class Attached:
@@ -66,14 +59,8 @@ class Attached:
             "restrict": _restriction(launch),
             "watch": {"dir": launch.watched_dir, "bytes": launch.watched_bytes} if launch.watched_dir else None,
         }
-        self._holder = spawn([sys.executable, "-I", "-S", "-c", _HOLDER, _ROOT], cwd="/", stdin=subprocess.PIPE)
-        assert self._holder.stdin is not None
-        assert self._holder.stdout is not None
-        self._reports = self._holder.stdout
-        with suppress(BrokenPipeError):
-            self._holder.stdin.write(json.dumps(spec).encode() + b"\n")
-            self._holder.stdin.flush()
-        self._holder.wait()  # it has forked and the first process is over
+        self._requests, self._reports = HOLDER_SERVER.start_holder()
+        self._tell(json.dumps(spec).encode() + b"\n")
         started = self._report()
         if "error" in started:
             self._close()
@@ -158,15 +145,13 @@ class Attached:
                 before = self._output.skipped_bytes
 
     def _tell(self, line: bytes) -> None:
-        assert self._holder.stdin is not None
         with suppress(BrokenPipeError):
-            self._holder.stdin.write(line)
-            self._holder.stdin.flush()
+            self._requests.write(line)
+            self._requests.flush()
 
     def _close(self) -> None:
-        assert self._holder.stdin is not None
         with suppress(BrokenPipeError):
-            self._holder.stdin.close()
+            self._requests.close()
         self._reports.close()
 
 

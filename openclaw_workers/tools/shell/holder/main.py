@@ -105,14 +105,16 @@ class Holder:
             signal_tree(self._child.pid, signal.SIGKILL)
             self._kill_at = now + 0.1
 
-    def _reap(self) -> None:
+    def _reap(self) -> bool:
+        """Collect those that have ended; return whether any process is left below us."""
         with suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
-                    return
+                    return True
                 if pid == self._child.pid:
                     self._code = os.waitstatus_to_exitcode(status)
+        return False
 
     def _end(self, reason: str) -> None:
         """End the command and all it started, politely first."""
@@ -251,9 +253,8 @@ class Holder:
     def _end_everybody(self) -> None:
         """Whoever is left below us was started by the command, which is over."""
         until = time.monotonic() + 5
-        while signal_tree(self._child.pid, signal.SIGKILL) and time.monotonic() < until:
+        while self._reap() and signal_tree(self._child.pid, signal.SIGKILL) and time.monotonic() < until:
             time.sleep(0.005)
-            self._reap()
 
 
 def _listen(directory: str) -> socket.socket:
@@ -295,14 +296,13 @@ def _write(path: str, text: str) -> None:
     os.replace(f"{path}.tmp", path)
 
 
-def main() -> None:
+def hold() -> None:
+    """Hold the command that a line on our standard input describes."""
     data = bytearray()
     while not data.endswith(b"\n"):
         chunk = os.read(0, 1 << 20)
         if not chunk:
             return
         data += chunk
-    if os.fork():
-        os._exit(0)
     os.setsid()
     Holder(json.loads(data)).run()
