@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.retrieval import Conversation, Question
+from benchmarks.retrieval import Conversation, Question, Said
 
 FILE = Path(__file__).parents[1] / "tests" / "data" / "memory" / "facts.tsv"
 
@@ -23,7 +23,7 @@ class OwnSet:
 
 def own_set(path: Path = FILE) -> OwnSet:
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line]
-    turns = [(f"f{number}", fact) for number, (_, fact, _, _) in enumerate(rows)]
+    turns = [Said(f"f{number}", fact) for number, (_, fact, _, _) in enumerate(rows)]
     tuning: list[Question] = []
     judging: list[Question] = []
     paraphrases: list[Question] = []

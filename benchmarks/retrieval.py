@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from openclaw_workers.memory.backend import collection_name
 from openclaw_workers.memory.chunks import Turn, chunk_turns
@@ -29,12 +29,20 @@ MODES: Mapping[str, Mode] = {"keyword": "keyword", "dense": "vector", "fused": "
 PLACES = (5, 10, 20)
 
 
+class Said(NamedTuple):
+    """One turn."""
+
+    id: str
+    text: str
+    time_ms: int = 0
+
+
 @dataclass(frozen=True)
 class Conversation:
-    """Turns in their order, each with its id."""
+    """Turns in their order."""
 
     name: str
-    turns: Sequence[tuple[str, str]]
+    turns: Sequence[Said]
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class _Spoken:
         return f"sessions/{self.conversation.name}.jsonl"
 
     def read(self, known: Mapping[str, Any] | None) -> Reading:
-        turns = [Turn(text, line) for line, (_, text) in enumerate(self.conversation.turns, 1)]
+        turns = [Turn(said.text, line, said.time_ms) for line, said in enumerate(self.conversation.turns, 1)]
         return Reading(chunk_turns(turns, tokens=TOKENS), "files")
 
 
@@ -68,7 +76,7 @@ class Bench:
         self._backend = EdgeBackend(folder)
         name = collection_name(fingerprint(self._embedder.model, TOKENS, OVERLAP), self._embedder.dimensions)
         self._collection = self._backend.open(name)
-        self._ids = {each.name: [turn for turn, _ in each.turns] for each in conversations}
+        self._ids = {each.name: [said.id for said in each.turns] for each in conversations}
         began = time.monotonic()
         for each in conversations:
             MemoryIndex(self._collection, each.name, self._embedder).sync([_Spoken(each)])

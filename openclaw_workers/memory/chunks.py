@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
 
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 CHARS_PER_TOKEN = 4
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,8 @@ class Chunk:
     """One message of a conversation."""
     time_ms: int = 0
     """When it was said; 0 for text of a file."""
+    day: str = ""
+    """The day it was said, as people write it; "" for text of a file."""
 
     @property
     def searched(self) -> str:
@@ -64,15 +71,25 @@ def chunk_markdown(text: str, *, tokens: int, overlap: int) -> list[Chunk]:
     return chunks
 
 
-def chunk_turns(turns: Sequence[Turn], *, tokens: int, before: str = "") -> list[Chunk]:
+def chunk_turns(turns: Sequence[Turn], *, tokens: int, before: str = "", zone: tzinfo = UTC) -> list[Chunk]:
     """One chunk for each message, several for a long one; `before` is what was said before the first."""
     chunks: list[Chunk] = []
     for turn in turns:
+        day = _day(turn.time_ms, zone)
         for part in _parts(turn.text, turn.line, tokens):
-            chunk = Chunk(part.text, turn.line, turn.line, neighbour=before, is_turn=True, time_ms=turn.time_ms)
+            line = turn.line
+            chunk = Chunk(part.text, line, line, neighbour=before, is_turn=True, time_ms=turn.time_ms, day=day)
             chunks.append(chunk)
             before = part.text
     return chunks
+
+
+def _day(time_ms: int, zone: tzinfo) -> str:
+    """`8 May 2026 2026-05-08`, in English whatever the locale; "" without a time."""
+    if not time_ms:
+        return ""
+    day = datetime.fromtimestamp(time_ms / 1000, zone)
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year} {day:%Y-%m-%d}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,8 @@ class MemoryIndex:
             "time": chunk.time_ms or document.time_ms,
             "text": chunk.text,
         }
-        words = sparse.document_vector(chunk.searched, chunk.neighbour, is_turn=chunk.is_turn)
+        beside = f"{chunk.neighbour}\n{chunk.day}"
+        words = sparse.document_vector(chunk.searched, beside, is_turn=chunk.is_turn)
         return Point(point_id, payload, dense, words)
 
     def _file_point(self, document: Document, reading: Reading, *, is_embedded: bool) -> Point:

@@ -1,7 +1,7 @@
 """Words as sparse vectors: BM25 computed here, for both backends. The index adds how rare each word is.
 
-The text of a chunk counts twice and its neighbour's once: a chunk is found much better if the words just before it
-count too. In a conversation the neighbour often holds the question that a message answers.
+The text of a chunk counts twice and what is beside it once: a chunk is found much better if the words just before it
+count too. In a conversation those often hold the question that a message answers. A message also has its day beside it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _LETTERS = "bcdfghjkmp"
 """One for each digit. A word of them has no ending that a stemmer would cut off."""
 
 
-def document_vector(text: str, neighbour: str = "", *, is_turn: bool = False) -> SparseVector:
-    """The vector of a chunk; `neighbour` is the text before it."""
+def document_vector(text: str, beside: str = "", *, is_turn: bool = False) -> SparseVector:
+    """The vector of a chunk; `beside` is the text before it, and its day."""
     encoder = _encoder(TURN_WORDS if is_turn else PASSAGE_WORDS)
-    found = encoder.embed_document(_with_numbers(f"{text}\n{text}\n{neighbour}"))
+    found = encoder.embed_document(_with_numbers(f"{text}\n{text}\n{beside}"))
     return SparseVector(list(found.indices), list(found.values))
 
 
@@ -36,7 +36,12 @@ def query_vector(text: str) -> SparseVector:
 
 def _with_numbers(text: str) -> str:
     """The text with numbers written as words: the multilingual tokenizer leaves numbers out."""
-    return _NUMBER.sub(lambda found: f" zq{''.join(_LETTERS[int(digit)] for digit in found[0])} ", text)
+    return _NUMBER.sub(_as_word, text)
+
+
+def _as_word(number: re.Match[str]) -> str:
+    """The same word for 5 and 05."""
+    return f" zq{''.join(_LETTERS[int(digit)] for digit in number[0].lstrip('0'))} "
 
 
 @lru_cache(maxsize=2)

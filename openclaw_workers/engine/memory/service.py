@@ -12,13 +12,14 @@ from typing import Any
 
 import structlog
 
+from openclaw_workers.clock import zone_of
 from openclaw_workers.config.memory import MemorySearchSettings
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.memory.documents import FileDocument, file_documents, roots_of
 from openclaw_workers.engine.memory.embedder_choice import EmbedderChoice
 from openclaw_workers.engine.memory.read_lines import read_lines
-from openclaw_workers.engine.memory.transcripts import TranscriptDocument, Transcripts
+from openclaw_workers.engine.memory.transcripts import Cut, TranscriptDocument, Transcripts
 from openclaw_workers.memory.backend import Backend, Collection, collection_name
 from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
 from openclaw_workers.memory.files import MemoryFile, MemoryRoots, memory_files
@@ -282,8 +283,8 @@ class MemoryService:
     ) -> list[TranscriptDocument | _Unchanged]:
         """Transcripts: live ones with enough new messages, archived ones, and those that stay as they are."""
         agent, given = opened.agent, opened.agent.memory_search
-        tokens, known = given.chunking.tokens, opened.index.known("sessions")
-        live = self._transcripts.live(agent.id, given.sessions, known, tokens=tokens, force=force)
+        cut, known = Cut(given.chunking.tokens, zone_of(agent.user_timezone)), opened.index.known("sessions")
+        live = self._transcripts.live(agent.id, given.sessions, known, cut=cut, force=force)
         found: dict[str, TranscriptDocument | _Unchanged] = {each.path: each for each in live}
         kept = self._transcripts.live_paths(agent.id)
         over = dict(finished) | {path: str(facts.get("session", "")) for (_, path), facts in known.items()}
@@ -295,7 +296,7 @@ class MemoryService:
             if size and not force and facts.get("fileBytes") == size:
                 found[path] = _Unchanged(path, str(facts["version"]))
                 continue
-            archived = self._transcripts.archived(agent.id, path, session_key, tokens=tokens)
+            archived = self._transcripts.archived(agent.id, path, session_key, cut=cut)
             if archived is not None:
                 found[path] = archived
             elif path in kept and ("sessions", path) in known:

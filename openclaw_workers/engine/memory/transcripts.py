@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,15 @@ BY_PEOPLE = (None, "", "steer")
 """Where the messages of people come from. Others were written by the runtime."""
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How messages become chunks."""
+
+    tokens: int
+    zone: tzinfo
+    """Of the user: it decides on which day something was said."""
+
+
 @dataclass(frozen=True)
 class TranscriptDocument:
     """A transcript, live or archived. Only what is new since the last reading is read."""
@@ -40,7 +50,7 @@ class TranscriptDocument:
     time_ms: int
     load: Callable[[int], Sequence[str]]
     """The stored entries from one on."""
-    tokens: int
+    cut: Cut
     source: str = "sessions"
     file_bytes: int = 0
     """The size of its file, if it is archived."""
@@ -52,7 +62,8 @@ class TranscriptDocument:
     def read(self, known: Mapping[str, Any] | None) -> Reading | None:
         start = int((known or {}).get("count", 0))
         turns = list(turns_of(self.load(start), start))
-        chunks = chunk_turns(turns, tokens=self.tokens, before=str((known or {}).get("last", "")))
+        before = str((known or {}).get("last", ""))
+        chunks = chunk_turns(turns, tokens=self.cut.tokens, before=before, zone=self.cut.zone)
         last = turns[-1].text if turns else (known or {}).get("last", "")
         facts = {"count": self.count, "last": last, "session": self.session_key, "fileBytes": self.file_bytes}
         return Reading(chunks, session_scope(self.session_key), facts, is_addition=start > 0)
@@ -106,14 +117,14 @@ class Transcripts:
         settings: SessionSourceSettings,
         known: Mapping[tuple[str, str], Mapping[str, Any]],
         *,
-        tokens: int,
+        cut: Cut,
         force: bool,
     ) -> Iterator[TranscriptDocument]:
         """Transcripts of an agent's sessions; those with few new messages only when `force` is set."""
         for row in self._reader.each_session():
             if row.agent_id != agent_id or not is_indexed(row, settings):
                 continue
-            document = self._document(row, tokens)
+            document = self._document(row, cut)
             indexed = int(known.get((document.source, document.path), {}).get("count", 0))
             new = document.count - indexed
             if (
@@ -123,7 +134,7 @@ class Transcripts:
             ):
                 yield document
 
-    def archived(self, agent_id: str, path: str, session_key: str, *, tokens: int) -> TranscriptDocument | None:
+    def archived(self, agent_id: str, path: str, session_key: str, *, cut: Cut) -> TranscriptDocument | None:
         """The transcript that was written to a file; None if the file is gone."""
         file = self._file(agent_id, path)
         try:
@@ -137,7 +148,7 @@ class Transcripts:
             len(lines),
             int(status.st_mtime * 1000),
             lambda start: lines[start:],
-            tokens,
+            cut,
             file_bytes=status.st_size,
         )
 
@@ -155,7 +166,7 @@ class Transcripts:
         rows = (row for row in self._reader.each_session() if row.agent_id == agent_id)
         return {path_of(row.session_id, row.session_key) for row in rows}
 
-    def _document(self, row: SessionEntry, tokens: int) -> TranscriptDocument:
+    def _document(self, row: SessionEntry, cut: Cut) -> TranscriptDocument:
         key = SessionKey(row.session_key)
         return TranscriptDocument(
             path_of(row.session_id, row.session_key),
@@ -163,7 +174,7 @@ class Transcripts:
             self._reader.transcript_length(key),
             row.updated_at,
             lambda start: self._reader.stored_entries(key, start),
-            tokens,
+            cut,
         )
 
 

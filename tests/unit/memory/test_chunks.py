@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,15 @@ def test_each_message_is_a_chunk_that_knows_the_one_before() -> None:
         ("User: where?", "User: hi"),
         ("Assistant: here", "User: where?"),
     ]
+
+
+def test_a_message_knows_its_day_in_the_users_zone() -> None:
+    before_midnight = int(datetime(2026, 5, 8, 23, 30, tzinfo=UTC).timestamp() * 1000)
+    turns = [Turn("User: see you", 2, before_midnight), Turn("User: no time", 3)]
+
+    assert [each.day for each in chunk_turns(turns, tokens=400)] == ["8 May 2026 2026-05-08", ""]
+    there = chunk_turns(turns, tokens=400, zone=ZoneInfo("Asia/Tokyo"))
+    assert there[0].day == "9 May 2026 2026-05-09"
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), max_size=40), st.integers(5, 60))
