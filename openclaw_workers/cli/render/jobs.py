@@ -31,7 +31,7 @@ def jobs_table(jobs: Sequence[Mapping[str, Any]]) -> str:
         )
         for each in jobs
     ]
-    return table(head, rows, cut=("WHAT", "NAME", "WHEN"), drop=("WHERE", "LAST"))
+    return table(head, rows, cut=("WHAT", "NAME", "WHEN"))
 
 
 def job_details(job: Mapping[str, Any]) -> str:

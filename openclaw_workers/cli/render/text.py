@@ -42,18 +42,18 @@ def table(
 ) -> str:
     """Aligned columns under headings; columns named in `right` hold numbers.
 
-    Columns named in `cut` are cut, the first one first, until the table fits the terminal. Where that is not enough,
-    columns named in `drop` are left out.
+    Where the table does not fit the terminal, columns named in `drop` are left out, the first one first, and then those
+    named in `cut` are cut.
     """
     lines = [tuple(head), *(tuple("-" if cell in (None, "") else printable(str(cell)) for cell in row) for row in rows)]
-    widths = _fitted(lines, cut)
     for name in drop:
-        if _room(widths) >= 0:
-            break
-        place = lines[0].index(name)
-        lines = [line[:place] + line[place + 1 :] for line in lines]
-        widths = _fitted(lines, cut)
-    head = lines[0]
+        if _room(_widths(lines)) < 0:
+            place = lines[0].index(name)
+            lines = [line[:place] + line[place + 1 :] for line in lines]
+    head, widths = lines[0], _widths(lines)
+    for name in cut:
+        place = head.index(name)
+        widths[place] -= max(0, min(-_room(widths), widths[place] - max(CUT_COLUMNS, len(name))))
     lines = [tuple(map(_cut, line, widths)) for line in lines]
     numeric = [name in set(right) for name in head]
     text = (
@@ -64,12 +64,8 @@ def table(
     return "\n".join([styled(first, sys.stdout, dim=True), *others])
 
 
-def _fitted(lines: Sequence[tuple[str, ...]], cut: Sequence[str]) -> list[int]:
-    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-    for name in cut:
-        place = lines[0].index(name)
-        widths[place] -= max(0, min(-_room(widths), widths[place] - max(CUT_COLUMNS, len(name))))
-    return widths
+def _widths(lines: Sequence[tuple[str, ...]]) -> list[int]:
+    return [max(map(_width, column)) for column in zip(*lines, strict=True)]
 
 
 def _room(widths: Sequence[int]) -> int:

@@ -30,7 +30,7 @@ def tree_text(roots: Sequence[Fields]) -> str:
         )
         for line, node in branches(roots, lambda node: node["children"])
     ]
-    return table(head, rows, right=("AGE", "TOKENS", "COST"), cut=("TREE",), drop=("LANE", "HOST", "COST"))
+    return table(head, rows, right=("AGE", "TOKENS", "COST"), drop=("LANE",), cut=("TREE", "HOST"))
 
 
 def tree_summary(roots: Sequence[Fields]) -> str:
@@ -63,4 +63,4 @@ def session_tree_text(roots: Sequence[Fields]) -> str:
         name = short(node["label"]) if node["spawnedBy"] and node["label"] else key
         facts = (node["state"], node["turns"], node["tokens"], age(node["updatedAt"]))
         rows.append((line + short_key(name), *facts, short_key(key) if name != key else ""))
-    return table(head, rows, right=("TURNS", "TOKENS"), cut=("SESSION",), drop=("TOKENS", "TURNS"))
+    return table(head, rows, right=("TURNS", "TOKENS"), drop=("TOKENS",), cut=("SESSION",))
