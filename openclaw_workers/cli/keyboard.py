@@ -1,7 +1,8 @@
-"""Text from standard input."""
+"""Text from standard input and from the command line."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from openclaw_workers.errors import BadInput
@@ -14,11 +15,24 @@ def read_stdin() -> str:
         BadInput: it is closed, or not text in UTF-8.
     """
     check_stdin()
+    return _decoded(sys.stdin.buffer.read(), "standard input")
+
+
+def check_argument(text: str) -> str:
+    """A message from the command line.
+
+    Raises:
+        BadInput: it is not text in UTF-8.
+    """
+    return _decoded(os.fsencode(text), "the message")
+
+
+def _decoded(data: bytes, what: str) -> str:
     try:
-        return sys.stdin.buffer.read().decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"standard input is not UTF-8 (byte {error.start} is 0x{error.object[error.start]:02x})",
+            f"{what} is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x})",
             hint="convert it first, for example with `iconv -f latin1 -t utf8`",
         ) from error
 

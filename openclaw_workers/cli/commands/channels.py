@@ -41,7 +41,9 @@ def list_channels(cli: CliContext) -> None:
         + (row["receiver"], age(row["lastUpdateAt"]))
         for row in answer["channels"]
     ]
-    click.echo(table(("ACCOUNT", "BOT", "STATE", "BY", "RECEIVER", "LAST MESSAGE"), rows))
+    click.echo(
+        table(("ACCOUNT", "BOT", "STATE", "BY", "RECEIVER", "LAST MESSAGE"), rows, cut=("RECEIVER",), drop=("BY",))
+    )
 
 
 @channels.command("status", epilog="Example: ocw channels status telegram/work")

@@ -41,6 +41,6 @@ def show_status(cli: CliContext) -> None:
     ]
     if rows:
         head = ("SERVER", "STATE", "TOOLS", "SINCE", "RESTARTS", "LANE", "WORKER", "PROBLEM")
-        click.echo(table(head, sorted(rows), right=("TOOLS", "RESTARTS")))
+        click.echo(table(head, sorted(rows), right=("TOOLS", "RESTARTS"), cut=("PROBLEM",)))
     else:
         click.echo("no worker uses an MCP server; they are configured in mcp.servers, see docs/mcp.md")

@@ -57,7 +57,11 @@ def show_status(cli: CliContext, agent_id: str | None) -> None:
         )
         for each in answer["agents"]
     ]
-    click.echo(table(("AGENT", "INDEX", "EMBEDDER", "FILES", "TRANSCRIPTS", "CHUNKS", "CHANGED"), rows))
+    click.echo(
+        table(
+            ("AGENT", "INDEX", "EMBEDDER", "FILES", "TRANSCRIPTS", "CHUNKS", "CHANGED"), rows, cut=("EMBEDDER", "AGENT")
+        )
+    )
 
 
 @memory.command("index", epilog="Example: ocw memory index --agent work --force")

@@ -38,7 +38,14 @@ def list_models(cli: CliContext) -> None:
         echo_json(answer)
         return
     head = ("MODEL", "ALIAS", "USED BY", "WINDOW", "$/M IN", "$/M OUT", "KEY")
-    click.echo(table(head, [_model_row(row) for row in answer["models"]], right=("WINDOW", "$/M IN", "$/M OUT")))
+    click.echo(
+        table(
+            head,
+            [_model_row(row) for row in answer["models"]],
+            right=("WINDOW", "$/M IN", "$/M OUT"),
+            cut=("ALIAS", "USED BY"),
+        )
+    )
 
 
 @models.command("status", epilog="Example: ocw models status --json | jq '.profiles[] | select(.paused)'")

@@ -48,7 +48,13 @@ def list_plugins(cli: CliContext) -> None:
         for plugin in worker["plugins"]
     ]
     if rows:
-        click.echo(table(("PLUGIN", "STATE", "TOOLS", "FROM", "LANE", "WORKER", "PROBLEM"), sorted(rows)))
+        click.echo(
+            table(
+                ("PLUGIN", "STATE", "TOOLS", "FROM", "LANE", "WORKER", "PROBLEM"),
+                sorted(rows),
+                cut=("PROBLEM", "FROM", "TOOLS"),
+            )
+        )
     elif answer["workers"]:
         click.echo("no worker has a plugin; docs/plugins.md shows how to write one")
     else:
@@ -67,6 +73,6 @@ def check(cli: CliContext) -> None:
         click.echo(f"all is well on {answer['workers']} workers")
     else:
         rows = [(each["plugin"], each["worker"], printable(each["problem"])) for each in answer["problems"]]
-        click.echo(table(("PLUGIN", "WORKER", "PROBLEM"), rows))
+        click.echo(table(("PLUGIN", "WORKER", "PROBLEM"), rows, cut=("PROBLEM",)))
     if not answer["ok"]:
         sys.exit(Exit.RUN_FAILED)

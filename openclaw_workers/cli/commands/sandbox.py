@@ -46,7 +46,7 @@ def list_sandboxes(cli: CliContext) -> None:
         )
         for each in answer["sandboxes"]
     ]
-    click.echo(table(("SANDBOX", "SCOPE", "ACCESS", "USER", "LAST USED", "WORKSPACE"), rows))
+    click.echo(table(("SANDBOX", "SCOPE", "ACCESS", "USER", "LAST USED", "WORKSPACE"), rows, cut=("WORKSPACE",)))
 
 
 @sandbox.command("explain", epilog="Example: ocw sandbox explain --session main --json | jq .heldBy")

@@ -61,7 +61,8 @@ def list_skills(cli: CliContext, agent_id: str | None, show_all: bool) -> None:
         )
         for each in answer["skills"]
     ]
-    click.echo(table(("SKILL", "FROM", "COMMAND", "FOR, OR WHY IT IS NOT OFFERED" if show_all else "FOR"), rows))
+    last = "FOR, OR WHY IT IS NOT OFFERED" if show_all else "FOR"
+    click.echo(table(("SKILL", "FROM", "COMMAND", last), rows, cut=(last,)))
     _warn(answer)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NoReturn
 
 import click
@@ -10,7 +9,7 @@ import click
 from openclaw_workers.cli.backend.protocol import OutgoingText
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import answer_stream_for, exit_code_of, report_error, send_message, show
-from openclaw_workers.cli.keyboard import check_stdin
+from openclaw_workers.cli.keyboard import check_argument, read_stdin
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
 from openclaw_workers.cli.render.runs import is_final
 from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
@@ -117,9 +116,7 @@ def steer_subagent(cli: CliContext, subagent: str, message: str, and_wait: bool)
 
 
 def _send(cli: CliContext, subagent: str, message: str, mode: QueueMode, *, and_wait: bool) -> None:
-    if message == "-":
-        check_stdin()
-        message = sys.stdin.read()
+    message = read_stdin() if message == "-" else check_argument(message)
     run = cli.backend.subagent(subagent)
     cli.backend.log(run["runId"], 1)  # raises if its session was removed
     session = SessionKey(run["childSessionKey"])

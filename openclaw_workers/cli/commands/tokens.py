@@ -55,7 +55,7 @@ def list_tokens(cli: CliContext) -> None:
             + (age(row["usedAt"]) if row["usedAt"] else "never", printable(row["name"]))
             for row in answer["tokens"]
         ]
-        click.echo(table(("ID", "SCOPE", "AGENT", "PERSON", "MADE", "USED", "NAME"), rows))
+        click.echo(table(("ID", "SCOPE", "AGENT", "PERSON", "MADE", "USED", "NAME"), rows, cut=("NAME", "PERSON")))
     else:
         click.echo("no tokens; `ocw tokens create` makes one")
 

@@ -49,7 +49,7 @@ def list_tools(cli: CliContext, key: str, authority: str) -> None:
         (tool["name"], "yes" if tool["allowed"] else "no", tool["removedBy"] or "", printable(tool["reason"] or ""))
         for tool in report["tools"]
     ]
-    click.echo(table(("TOOL", "HAS IT", "REMOVED BY", "REASON"), rows))
+    click.echo(table(("TOOL", "HAS IT", "REMOVED BY", "REASON"), rows, cut=("REASON",)))
     _warn(report)
 
 

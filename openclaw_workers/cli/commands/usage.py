@@ -55,4 +55,4 @@ def _table(by: str, sums: Iterable[dict[str, Any]]) -> str:
         )
         for each in sums
     ]
-    return table(head, rows, right=head[1:])
+    return table(head, rows, right=head[1:], drop=("TIME", "CACHE WRITE"), cut=head[:1])

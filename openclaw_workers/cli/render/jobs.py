@@ -31,7 +31,7 @@ def jobs_table(jobs: Sequence[Mapping[str, Any]]) -> str:
         )
         for each in jobs
     ]
-    return table(head, rows)
+    return table(head, rows, cut=("WHAT", "NAME", "WHEN"))
 
 
 def job_details(job: Mapping[str, Any]) -> str:
@@ -54,7 +54,7 @@ def firings_table(firings: Sequence[Mapping[str, Any]]) -> str:
         (moment(each["time"]), each["state"], age(each["at"]), each["runId"] or "-", each["reason"] or "-")
         for each in firings
     ]
-    return table(head, rows)
+    return table(head, rows, cut=("REASON",))
 
 
 def heartbeats_table(beats: Sequence[Mapping[str, Any]]) -> str:
@@ -63,7 +63,7 @@ def heartbeats_table(beats: Sequence[Mapping[str, Any]]) -> str:
         last = each["log"][0] if each["log"] else {}
         said = f"{last['state']} {last['reason'] or ''}".strip() if last else "-"
         rows.append((each["agentId"], each["schedule"], _next(each), said, age(last.get("at"))))
-    return table(("AGENT", "WHEN", "NEXT", "LAST", "AGE"), rows)
+    return table(("AGENT", "WHEN", "NEXT", "LAST", "AGE"), rows, cut=("LAST", "WHEN"))
 
 
 def _next(each: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ def outbox_table(messages: Sequence[Mapping[str, Any]]) -> str:
         )
         for each in messages
     ]
-    return table(head, rows)
+    return table(head, rows, cut=("TEXT", "CHAT"))
 
 
 def outbox_details(message: Mapping[str, Any]) -> str:

@@ -32,10 +32,16 @@ def session_table(found: Sequence[Fields]) -> str:
 def cleanup_table(found: Sequence[Fields]) -> str:
     head = ("SESSION", "ACTION", "WHY", "UPDATED", "DONE")
     rows = [
-        (each["sessionKey"], each["action"], each["why"], age(each["updatedAt"]), "yes" if each["done"] else "no")
+        (
+            short_key(each["sessionKey"]),
+            each["action"],
+            each["why"],
+            age(each["updatedAt"]),
+            "yes" if each["done"] else "no",
+        )
         for each in found
     ]
-    return table(head, rows)
+    return table(head, rows, cut=("WHY", "SESSION"))
 
 
 def session_lines(session: Fields) -> list[tuple[str, object]]:
@@ -73,3 +79,7 @@ def _level(session: Fields, name: str) -> str | None:
     """A level of the next turn. One that the session does not set itself is marked as a default."""
     level: str | None = session[name]
     return level if session["row"].get(name) or not level else f"{level} (default)"
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "no"

@@ -33,18 +33,27 @@ def printable(text: str) -> str:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = (), cut: Sequence[str] = ()
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Iterable[str] = (),
+    cut: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> str:
     """Aligned columns under headings; columns named in `right` hold numbers.
 
-    Columns named in `cut` are cut, the first one first, until the table fits the terminal.
+    Where the table does not fit the terminal, columns named in `drop` are left out, the first one first, and then those
+    named in `cut` are cut.
     """
     lines = [tuple(head), *(tuple("-" if cell in (None, "") else printable(str(cell)) for cell in row) for row in rows)]
-    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    for name in drop:
+        if _room(_widths(lines)) < 0:
+            place = lines[0].index(name)
+            lines = [line[:place] + line[place + 1 :] for line in lines]
+    head, widths = lines[0], _widths(lines)
     for name in cut:
         place = head.index(name)
-        too_wide = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
-        widths[place] -= max(0, min(too_wide, widths[place] - max(CUT_COLUMNS, len(name))))
+        widths[place] -= max(0, min(-_room(widths), widths[place] - max(CUT_COLUMNS, len(name))))
     lines = [tuple(map(_cut, line, widths)) for line in lines]
     numeric = [name in set(right) for name in head]
     text = (
@@ -53,6 +62,15 @@ def table(
     )
     first, *others = (line.rstrip() for line in text)
     return "\n".join([styled(first, sys.stdout, dim=True), *others])
+
+
+def _widths(lines: Sequence[tuple[str, ...]]) -> list[int]:
+    return [max(map(_width, column)) for column in zip(*lines, strict=True)]
+
+
+def _room(widths: Sequence[int]) -> int:
+    """The columns that stay free in the terminal; negative if too many are used."""
+    return shutil.get_terminal_size().columns - sum(widths) - 2 * (len(widths) - 1)
 
 
 def _cut(text: str, columns: int) -> str:

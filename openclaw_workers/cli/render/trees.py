@@ -8,13 +8,14 @@ from typing import Any
 from openclaw_workers.cli.render.branches import branches, short
 from openclaw_workers.cli.render.runs import is_final
 from openclaw_workers.cli.render.subagents import delivery_word
-from openclaw_workers.cli.render.text import age, dollars, span, table
+from openclaw_workers.cli.render.text import age, dollars, short_ids, short_key, span, table
 
 Fields = Mapping[str, Any]
 
 
 def tree_text(roots: Sequence[Fields]) -> str:
     head = ("TREE", "STATE", "LANE", "HOST", "AGE", "TOKENS", "COST", "RESULT", "RUN")
+    names = short_ids([node["runId"] for node in nodes_of(roots)])
     rows = [
         (
             line + short(_name(node)),
@@ -25,11 +26,11 @@ def tree_text(roots: Sequence[Fields]) -> str:
             node["tokens"],
             dollars(node["cost"]) if node["cost"] else None,  # the price may be unknown
             delivery_word(node["delivery"], node["deliveryTries"]),
-            node["runId"],
+            names[node["runId"]],
         )
         for line, node in branches(roots, lambda node: node["children"])
     ]
-    return table(head, rows, right=("AGE", "TOKENS", "COST"))
+    return table(head, rows, right=("AGE", "TOKENS", "COST"), drop=("LANE",), cut=("TREE", "HOST"))
 
 
 def tree_summary(roots: Sequence[Fields]) -> str:
@@ -61,5 +62,5 @@ def session_tree_text(roots: Sequence[Fields]) -> str:
         key = node["sessionKey"]
         name = short(node["label"]) if node["spawnedBy"] and node["label"] else key
         facts = (node["state"], node["turns"], node["tokens"], age(node["updatedAt"]))
-        rows.append((line + name, *facts, key if name != key else ""))
-    return table(head, rows, right=("TURNS", "TOKENS"))
+        rows.append((line + short_key(name), *facts, short_key(key) if name != key else ""))
+    return table(head, rows, right=("TURNS", "TOKENS"), drop=("TOKENS",), cut=("SESSION",))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from openclaw_workers.cli.render.subagents import delivery_word
 from openclaw_workers.cli.render.trees import tree_text
 from openclaw_workers.clock import now_ms
@@ -39,6 +41,18 @@ def test_a_line_shows_lane_age_tokens_cost_and_a_pending_result() -> None:
 
     assert head.split() == ["TREE", "STATE", "LANE", "HOST", "AGE", "TOKENS", "COST", "RESULT", "RUN"]
     assert line.split() == ["a", "ok", "subagent", "-", "4.2s", "1234", "$0.0123", "pending", "run-a"]
+
+
+def test_a_tree_of_real_ids_fits_80_columns_and_keeps_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    runs = [
+        child(f"{number}0aabbccddeeff00", 3, "root", "batch-1", lane="subagent", cost=0.01, ended_at=4203)
+        for number in (1, 2)
+    ]
+    text = tree_text(drawn(runs, batch("batch-1", "settled")))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "run-10aabbcc" in text
+    assert "run-20aabbcc" in text
 
 
 def test_the_state_of_a_delivery_is_one_word() -> None:

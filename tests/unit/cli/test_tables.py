@@ -24,6 +24,14 @@ def test_a_table_that_fits_is_not_cut() -> None:
     assert "…" not in table(("A", "B"), [("x", "y" * 30)], cut=("B",))
 
 
+def test_named_columns_are_left_out_before_others_are_cut() -> None:
+    head, row = ("TREE", "LANE", "HOST", "RUN"), ("t" * 30, "subagent", "host/12345", "run-12345678")
+    text = table(head, [row], cut=("TREE",), drop=("LANE",))
+    assert max(map(len, text.splitlines())) <= 40
+    assert text.splitlines()[0].split() == ["TREE", "HOST", "RUN"]
+    assert "ttttt…" in text
+
+
 def test_a_wide_character_takes_two_columns() -> None:
     text = table(("NAME",), [("汉" * 30,)], cut=("NAME",))
     assert text.splitlines()[1] == "汉" * 19 + "…"
