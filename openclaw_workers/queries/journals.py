@@ -40,12 +40,12 @@ def archived_journal_of(place: Installation, run: Run) -> list[TranscriptEntry]:
     return [entry for entry in entries if entry is not None and entry.run_id == run.id]
 
 
-def session_fate(reader: Reader, run: Run) -> Literal["live", "anew", "deleted"]:
+def session_fate(reader: Reader, run: Run) -> Literal["live", "reset", "deleted"]:
     """Whether the session still has the id under which the run ran, was reset since, or is deleted."""
     row = reader.row(run.session_key)
     if not row:
         return "deleted"
-    return "live" if run.session_id in (None, row.get("sessionId")) else "anew"
+    return "live" if run.session_id in (None, row.get("sessionId")) else "reset"
 
 
 def _readable(line: str) -> TranscriptEntry | None:

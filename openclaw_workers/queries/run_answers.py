@@ -57,7 +57,7 @@ class RunDetails:
     problem: TransientError | None
     """Why the journal could not be read from its archive."""
     fate: str
-    """`live`, `anew` or `deleted`."""
+    """`live`, `reset` or `deleted`."""
     children: list[Run]
     batch: Batch | None
 

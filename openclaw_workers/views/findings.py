@@ -56,7 +56,7 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
         command = f"ocw subagents retry {result['batch']}"
         yield Finding("results", "warning", f"results for {result['sessionKey']} are blocked", command)
     if not status["ingress"]["url"]:
-        yield Finding("ingress", "warning", "no HTTP interface runs", "ocw up, or ocw ingress")
+        yield Finding("ingress", "warning", "no ingress is running", "ocw up, or ocw ingress")
 
 
 def place_findings(status: Answer) -> Iterator[Finding]:
@@ -81,7 +81,9 @@ def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
         if key["paused"]:
             name = f"{key['provider']}/{key['profile']}"
             left = f"for another {key['leftMs'] // 1000} s"
-            yield Finding("keys", "warning", f"{name} is paused {left} ({key['reason']})", f"ocw models resume {name}")
+            yield Finding(
+                "keys", "warning", f"{name} is in cooldown {left} ({key['reason']})", f"ocw models resume {name}"
+            )
     for model in models["models"]:
         if model["agents"] and not model["hasKey"]:
             provider = model["model"].partition("/")[0]

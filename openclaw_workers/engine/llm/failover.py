@@ -172,7 +172,7 @@ class ModelChain:
         seconds = self.keyring.pause_seconds(self.keyring.look(self.options), resting)
         if seconds is None or seconds > self.longest_pause_seconds:
             return None
-        self._wait(max(0.0, seconds), "all models are left alone after failures")
+        self._wait(max(0.0, seconds), "all models are in cooldown after failures")
         return self._next()
 
     def _wait(self, seconds: float, why: str) -> None:
@@ -201,7 +201,7 @@ class ModelChain:
                 return probed
             if keys:
                 reason, seconds = self.keyring.rest(standing, keys)
-                why = f"provider {option.provider.name} is left alone after a failure ({describe_cooldown(reason)})"
+                why = f"provider {option.provider.name} is in cooldown after a failure ({describe_cooldown(reason)})"
                 self._skip(option, reason, f"{why}, for another {_span(seconds)}")
         return None
 

@@ -65,11 +65,11 @@ def test_a_model_is_chosen_by_name_or_alias(begun: EngineHarness, name: str, ful
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nonsense", "'nonsense' is no model; expected provider/model or an alias: fast, local/m, cli/helper"),
+        ("nonsense", "'nonsense' is not a model; expected provider/model or an alias: fast, local/m, cli/helper"),
         ("locale/m", "did you mean 'local/m'"),
         ("offline/dmo", "did you mean 'offline/demo'"),
-        ("cli/other", "'cli/other' is no model"),
-        ("local/", "'local/' is no model"),
+        ("cli/other", "'cli/other' is not a model"),
+        ("local/", "'local/' is not a model"),
     ],
 )
 def test_a_name_that_is_no_model_changes_nothing_and_is_told_which_are(
@@ -175,7 +175,7 @@ def test_levels_are_kept_shown_and_cleared(
         assert told(begun, f"/{command} {value.upper()}").startswith(f"{title} set: {value}.")
         assert row(begun)[column] == value
         assert told(begun, f"/{command}").startswith(f"{title}: {value}.")
-    with pytest.raises(BadInput, match=f"'loud' is no level of /{command}; expected one of {', '.join(values)}"):
+    with pytest.raises(BadInput, match=f"'loud' is not a level of /{command}; expected one of {', '.join(values)}"):
         told(begun, f"/{command} loud")
     assert row(begun)[column] == values[-1]
     assert told(begun, f"/{command} default") == f"{title} set: {unset} (default)."
@@ -185,14 +185,14 @@ def test_levels_are_kept_shown_and_cleared(
 
 @pytest.mark.parametrize("text", ["/model offline/demo", "/think low", "/reasoning on", "/verbose off", "/usage on"])
 def test_nothing_is_set_for_a_session_that_has_not_begun(engine: EngineHarness, text: str) -> None:
-    with pytest.raises(BadInput, match="has not begun yet"):
+    with pytest.raises(BadInput, match="does not exist yet"):
         told(engine, text)
     assert row(engine) == {}
 
 
 def test_reasoning_says_when_there_will_be_nothing_to_see(begun: EngineHarness) -> None:
     told(begun, "/model offline/script")
-    assert "offline/script shows nothing of what it thinks" in told(begun, "/reasoning stream")
+    assert "offline/script does not show its thinking" in told(begun, "/reasoning stream")
     told(begun, "/model fast")
     assert "Thinking is off; /think sets it." in told(begun, "/reasoning on")
     told(begun, "/think low")
@@ -201,9 +201,9 @@ def test_reasoning_says_when_there_will_be_nothing_to_see(begun: EngineHarness) 
 
 def test_think_says_when_the_model_will_not_be_told(begun: EngineHarness) -> None:
     told(begun, "/model offline/script")
-    assert told(begun, "/think high") == "Think set: high. offline/script takes no such level."
+    assert told(begun, "/think high") == "Think set: high. offline/script has no thinking levels."
     told(begun, "/model fast")
-    said = "local/m is not told of it: by models.providers.local.models[].reasoning it takes no level."
+    said = "local/m has no thinking levels, according to models.providers.local.models[].reasoning."
     assert told(begun, "/think high") == f"Think set: high. {said}"
     assert told(begun, "/think off") == "Think set: off."
     told(begun, "/model openai/o3")
@@ -268,4 +268,4 @@ def test_what_came_from_the_cache_is_in_the_window_too(make_engine: MakeEngine) 
 
 
 def test_context_before_the_first_turn_promises_nothing(engine: EngineHarness) -> None:
-    assert told(engine, "/context") == "Nothing is known yet; the first turn of the session tells."
+    assert told(engine, "/context") == "Nothing is known yet; send a message first."

@@ -186,7 +186,7 @@ def test_skip_fallbacks_that_are_left_alone(make_engine: MakeEngine, server: Wir
     run = wired.turn()
     assert (run.state, wired.asked()) == ("error", ["a1:m", "a2:m"])
     assert run.error is not None
-    assert "b/m: provider b is left alone after a failure (rate_limit), for another 5 min" in run.error
+    assert "b/m: provider b is in cooldown after a failure (rate_limit), for another 5 min" in run.error
 
 
 def test_all_left_alone_is_told_with_its_reason(make_engine: MakeEngine, server: WireServer) -> None:
@@ -207,7 +207,7 @@ def test_what_was_wrong_with_a_key_says_nothing_of_another_in_its_place(
     assert wired.turn().reason == Why.AUTH_PERMANENT
     again = wired.turn()
     assert again.error is not None
-    assert re.search(r"is left alone after a failure \(auth_permanent\), for another 2[4-6] h", again.error)
+    assert re.search(r"is in cooldown after a failure \(auth_permanent\), for another 2[4-6] h", again.error)
     assert "a key that was changed is tried at once" in again.error
     assert "`ocw models resume <provider>` ends one" in again.error
     assert wired.asked() == ["typo:m"]
@@ -271,7 +271,7 @@ def waits(wired: WireHarness, seconds: int, seconds_left: float) -> list[float]:
     for number in range(20):
         run, cancel = RunId(f"run-{number}"), Watched(waited)
         chain = models.chain(agent, run, SESSION, {}, cancel, seconds_left=lambda: seconds_left)
-        with pytest.raises(ProviderError, match="left alone"):
+        with pytest.raises(ProviderError, match="in cooldown"):
             chain.choose(f"call-{number}", lambda _: 0, lambda _: None)
     return waited
 

@@ -55,11 +55,11 @@ async function rename(key, label, onChanged) {
 
 async function reset(key, onChanged) {
   const sure = await confirm(
-    "Start anew?",
-    "A running turn is stopped. The transcript is archived, and the agent begins without it.",
+    "Reset this session?",
+    "A running turn is stopped. The transcript is archived, and the agent starts without it.",
     "Reset",
   );
-  if (sure && (await attempt(() => post(at("sessions", key, "reset")), "The session begins anew."))) onChanged();
+  if (sure && (await attempt(() => post(at("sessions", key, "reset")), "The session was reset."))) onChanged();
 }
 
 async function forget(key, onDeleted) {
