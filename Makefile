@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.installed-product
 TOOLS := $(VENV)/.installed-tools
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# Where PYTHONDONTWRITEBYTECODE is set, every command would compile the program again.
+COMPILE := $(BIN)/python -m compileall -q openclaw_workers ingress
 SOAK_MINUTES ?= 10
 JOBS ?= 4
 
@@ -30,11 +32,13 @@ $(PRODUCT): pyproject.toml constraints.txt | $(BIN)/python
 	@$(PYTHON) -m openclaw_workers.cli.local.redis_binary
 	@echo "Installing OpenClaw Workers into $(VENV); this is done once and takes a minute or two."
 	$(INSTALL) --progress-bar on -e .
+	@$(COMPILE)
 	@touch $@
 
 # The product with the developer tools, for everything but `make up`.
 $(TOOLS): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --quiet -e '.[dev]'
+	@$(COMPILE)
 	@touch $(PRODUCT) $@
 
 $(BIN)/python:

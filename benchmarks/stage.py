@@ -18,9 +18,9 @@ from typing import Any
 import psutil
 
 from openclaw_workers.cli.context import CliContext
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.engine.intake.accept import Queued
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 from tests.support.wire import WireServer

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.stage import Stage
-from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.domain.accepted import Queued
 
 ONE_SECOND = json.dumps({"steps": [{"delayMs": 1000, "text": "x"}]})
 AT_ONCE = json.dumps({"steps": [{"text": "x"}]})

@@ -8,8 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from ingress import api, channels, health, openai, web, webhooks
-from ingress.auth import routes as auth_routes
+from ingress import adapters, api, health, login, openai, web, webhooks
 from ingress.errors import on_bug, on_http_exception, on_known_error
 from ingress.server.guard import Guard
 from ingress.server.hosts import hosts_of
@@ -18,7 +17,7 @@ from openclaw_workers.errors import OpenClawError
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-PARTS = (api, openai, webhooks, channels, health, auth_routes, web)
+PARTS = (api, openai, webhooks, adapters, health, login, web)
 """Each has `routes(context)`; the first match serves a request, so that what is asked for most comes first."""
 
 

@@ -13,7 +13,7 @@ from openclaw_workers.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
-    from openclaw_workers.store.workers import WorkerInfo
+    from openclaw_workers.domain.worker_info import WorkerInfo
 
 
 def routes(context: IngressContext) -> list[BaseRoute]:

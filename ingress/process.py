@@ -1,6 +1,6 @@
 """The ingress process: the HTTP server, the channels and the senders in one event loop.
 
-When a new version of the configuration is in force, everything but the socket is built anew. Requests under way are
+When a new version of the configuration is in force, everything but the socket is built again. Requests under way are
 finished first; new connections wait meanwhile. Viewers connect again, as after any interruption.
 """
 
@@ -18,10 +18,10 @@ from dataclasses import replace
 import structlog
 import uvicorn
 
-from ingress import channels, delivery
+from ingress import adapters, delivery
 from ingress.app import build_app
-from ingress.channels.registry import build_adapters
-from ingress.context import IngressContext, open_context
+from ingress.context import IngressContext
+from ingress.graph import open_context
 from ingress.registration import Registration
 from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
 from ingress.services import Service, keep_running
@@ -44,7 +44,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._on_stop = on_stop
         self.is_ending = False
-        """Whether the process was told to end, and not only to read its configuration."""
+        """Whether the process must end, and not only read its configuration again."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -75,7 +75,7 @@ def run(loaded: Loaded, redis_url: str, newest: Callable[[], Loaded]) -> None:
 
 async def _main(loaded: Loaded, redis_url: str, sock: socket.socket, newest: Callable[[], Loaded]) -> Loaded | None:
     context = open_context(loaded, redis_url)
-    return await serve(replace(context, adapters=build_adapters(context)), sock, newest)
+    return await serve(replace(context, adapters=adapters.build_adapters(context)), sock, newest)
 
 
 async def serve(context: IngressContext, sock: socket.socket, newest: Callable[[], Loaded]) -> Loaded | None:
@@ -105,7 +105,7 @@ async def serve(context: IngressContext, sock: socket.socket, newest: Callable[[
         Service("registration", registration.run),
         Service("wake-ups", lambda: _keep_ready(context)),
     ]
-    services += [service for part in (channels, delivery) for service in part.services(context)]
+    services += [service for part in (adapters, delivery) for service in part.services(context)]
     tasks = [asyncio.create_task(keep_running(service)) for service in services]
     stores = context.stores
     exporter = exporter_of(context.settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
@@ -126,10 +126,9 @@ async def serve(context: IngressContext, sock: socket.socket, newest: Callable[[
             await asyncio.to_thread(exporter.stop)
         context.scripts.close()
         gc.unfreeze()
-    if server.is_ending:
-        reload.following = None
-    log.info("ingress.stopped" if reload.following is None else "ingress.reloading")
-    return reload.following
+    following = None if server.is_ending else reload.following
+    log.info("ingress.stopped" if following is None else "ingress.reloading")
+    return following
 
 
 class Reload:
@@ -170,8 +169,8 @@ def listen(address: str, port: int) -> socket.socket:
     except OSError as error:
         hint = "choose another with gateway.port or --port, or end the process that uses it"
         raise ConflictError(f"cannot listen on {address} port {port}: {error.strerror}", hint=hint) from error
-    # Connections inherit both. The kernel would keep megabytes for each viewer that reads slowly, and asyncio does not
-    # switch Nagle's algorithm off for a socket that it was given: an answer in two pieces would wait 40 ms.
+    # Connections inherit both. The kernel would keep megabytes for each viewer that reads slowly. asyncio leaves
+    # Nagle's algorithm on for a socket that it was given, and an answer in two pieces would wait 40 ms.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock

@@ -32,15 +32,20 @@ from __future__ import annotations
 from enum import StrEnum
 from http import HTTPStatus
 
-from openclaw_workers.domain.encoding import replace_surrogates
+
+def _encodable(text: str) -> str:
+    """Error texts are stored. A server that cuts its message short may cut an emoji in half, which UTF-8 cannot encode.
+
+    `domain.encoding` does the same for other texts; it is not imported, because `domain` imports this module.
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class OpenClawError(Exception):
     """Base class of all errors raised on purpose."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        # Servers that cut a text may cut an emoji in half; error texts are stored, so they must be encodable.
-        message = replace_surrogates(message)
+        message = _encodable(message)
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -190,7 +195,7 @@ def describe_failure(reason: str, status: int | None = None, code: str | None = 
 
 
 def describe_cooldown(reason: str) -> str:
-    """Why a key is in cooldown, for people: what happened in detail is not known any more."""
+    """Why a key is in cooldown, for people: the details of the failure are no longer known."""
     return "unavailable" if reason == FailureReason.TIMEOUT else str(reason)
 
 
@@ -211,7 +216,7 @@ class ProviderError(OpenClawError):
         super().__init__(message, hint=hint)
         self.reason = reason
         self.status = status
-        self.code = replace_surrogates(code) if code else code
+        self.code = _encodable(code) if code else code
         """The provider's own error code, or ours where the answer was unusable."""
         self.retry_after = retry_after
         """How many seconds the provider asked us to wait."""

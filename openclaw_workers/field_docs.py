@@ -1,7 +1,7 @@
 """The docstrings of a class's fields, read from its source when somebody asks for them.
 
-pydantic can collect them too, but does so when a class is made, and finds each class in its file with a parser in
-Python: half of the time that importing the settings took.
+pydantic can collect them too, but does so when a class is made, and parses the class's file for it. That took half of
+the time of importing the settings.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 RUNTIME_FILE = "runtime.json"
 LOCK_FILE = "up.lock"
 ID_FILE = "state-id"
+TOKEN_FILE = "admin.token"  # noqa: S105 - the name of a file
 
 
 def state_dir_id(state_dir: Path) -> str:
@@ -47,6 +48,8 @@ class Runtime(BaseModel):
     redis_url: str
     flower_url: str | None = None
     ingress_url: str | None = None
+    source: Path | None = None
+    """The configuration file that it was started with."""
     pids: dict[str, int] = Field(default_factory=dict)
     started_at: int
     """Milliseconds since the epoch."""

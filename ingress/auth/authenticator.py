@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
+from urllib.parse import unquote
 
 import anyio
 import anyio.to_thread
@@ -19,6 +20,7 @@ from ingress.errors import HttpError
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tokens import Scope, Token
 from openclaw_workers.engine.access.person import PersonAuthority
+from openclaw_workers.remote.address import TERMINAL_HEADER
 from openclaw_workers.store.tokens import Tokens, digest
 
 A = TypeVar("A")
@@ -73,7 +75,8 @@ class Authenticator:
         """
         principal = await self.principal(request)
         name = principal.token_id or peer_of(request)
-        if wait := self._requests.wait_seconds(name):
+        # A command of the owner has no limit where it speaks to Redis itself, so it has none here.
+        if not principal.terminal and (wait := self._requests.wait_seconds(name)):
             raise too_many("too many requests with this token", wait)
         principal.require(needed)
         return principal
@@ -81,10 +84,10 @@ class Authenticator:
     async def principal(self, request: HTTPConnection) -> Principal:
         """The principal of a request, whatever its scope; does not count it."""
         if self._is_open:
-            return OPEN
+            return _at_terminal(OPEN, request)
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
         if bearer and kind.lower() == "bearer":
-            return (await self._valid(request, bearer.strip(), self._tokens.find)).principal
+            return _at_terminal((await self._valid(request, bearer.strip(), self._tokens.find)).principal, request)
         if cookie := request.cookies.get(COOKIE):
             return (await self._valid(request, cookie, self._tokens.in_session)).principal
         raise _unauthorized("a token is needed", "send `Authorization: Bearer TOKEN`; `ocw tokens create` creates one")
@@ -165,6 +168,13 @@ class Authenticator:
 
 def peer_of(request: HTTPConnection) -> str:
     return request.client.host if request.client else ""
+
+
+def _at_terminal(principal: Principal, request: HTTPConnection) -> Principal:
+    """An `ocw` command on the machine of the installation says whose it is. Only the owner's token may say so."""
+    user = unquote(request.headers.get(TERMINAL_HEADER, ""))
+    is_owner = principal.scope is Scope.ADMIN and principal.agent is None and principal.person is None
+    return replace(principal, terminal=user) if user and is_owner else principal
 
 
 def _unauthorized(message: str, hint: str) -> HttpError:

@@ -27,6 +27,8 @@ class Principal:
     command_authority: Authority = Authority.ANYONE
     """Of the slash commands that it sends."""
     by_cookie: bool = False
+    terminal: str = ""
+    """The user of this machine whose `ocw` command speaks; empty for every other client."""
 
     def require(self, needed: Scope) -> None:
         if not self.scope.covers(needed):

@@ -16,7 +16,7 @@ Call = Callable[..., Awaitable[Any]]
 
 LONGEST_LEASE_SECONDS = 6.0
 RENEWALS = 4
-"""In one lease. Another process takes over at most five quarters of a lease after the holder's last sign of life."""
+"""In one lease. Another process takes over at most five quarters of a lease after the holder's last renewal."""
 
 
 class AccountLost(Exception):

@@ -39,7 +39,7 @@ class ActivityTimes:
     between: float = 3.0
     """Between two edits; channels limit them."""
     forgotten: float = 3600.0
-    """After so long without an event nobody is waited for any more."""
+    """After so long without an event it stops waiting."""
 
 
 @runtime_checkable

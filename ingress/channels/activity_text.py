@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.shorten import one_line, shorten
-from openclaw_workers.store.reader import Event
 
 MOST_LINES = 8
 BRIEF_CHARS = 80

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ingress.channels.account_lease import Call
-from ingress.channels.inbound import InboundDoor
+from ingress.channels.inbound import InboundIntake
 from ingress.events.session_events import Hub
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
@@ -21,12 +21,12 @@ class AdapterContext:
     outbox: Outbox
     reader: Reader
     hub: Hub
-    door: InboundDoor
+    intake: InboundIntake
     call: Call
     process: str
     """Host and pid, for people."""
     lease_seconds: float
-    """How long a process that gives no sign of life keeps an account."""
+    """How long a process that stops renewing keeps an account."""
     commands: Callable[[ChannelAccount], Sequence[tuple[str, str]]]
     """Slash commands for those who write to an account, those of skills last: name and summary. It may block."""
     may_send: Callable[[SessionKey, Route], bool]

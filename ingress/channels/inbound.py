@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from ingress.channels.account_lease import Call
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.inbound import Inbound
@@ -16,7 +17,7 @@ from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
 from openclaw_workers.engine.access.message_text import text_for_model
-from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import Intake, message_id_for
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.outbox import Outbox
 
@@ -31,7 +32,7 @@ class LoadedMedia:
     words: tuple[str, ...] = ()
     """Added to the text: transcripts of recordings, and the names of files that could not be loaded."""
     notice: str = ""
-    """What the sender is told about them."""
+    """The reply to the sender about them."""
 
 
 Load = Callable[[], Awaitable[LoadedMedia]]
@@ -51,13 +52,13 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """It is no message for an agent; its sender is told so, or gets the answer of a command."""
+class Replied:
+    """It is no message for an agent; its sender gets a reply that says so, or the answer of a command."""
 
     text: str
 
 
-class InboundDoor:
+class InboundIntake:
     """Takes messages of all channels. A message that is delivered again changes nothing."""
 
     def __init__(
@@ -75,7 +76,7 @@ class InboundDoor:
 
     async def accept(
         self, inbound: Inbound, load: Load = no_media
-    ) -> Accepted | Told | Refused | KeptAsContext | Ignored:
+    ) -> Accepted | Replied | Refused | KeptAsContext | Ignored:
         """Accept a message. Its files are loaded only if its sender is heard.
 
         Raises:
@@ -84,20 +85,20 @@ class InboundDoor:
         """
         verdict: Admitted | Refused | KeptAsContext | Ignored = await self._call(self._gate.admit, inbound)
         if isinstance(verdict, Admitted):
-            taken: Accepted | Told = await self._call(self._take, inbound, verdict, await load())
+            taken: Accepted | Replied = await self._call(self._take, inbound, verdict, await load())
             return taken
         if isinstance(verdict, Refused):
             await self._call(self._tell, inbound, "refused", verdict.text, OutgoingKind.NOTICE)
         log.debug("message.not_accepted", channel=inbound.channel, verdict=type(verdict).__name__)
         return verdict
 
-    def _take(self, inbound: Inbound, admitted: Admitted, media: LoadedMedia) -> Accepted | Told:
+    def _take(self, inbound: Inbound, admitted: Admitted, media: LoadedMedia) -> Accepted | Replied:
         if media.notice:
             self._tell(inbound, "media", media.notice, OutgoingKind.NOTICE)
         names = [] if inbound.text else [f"[{safe_file_name(file.name)}]" for file in media.files]
         text = "\n".join(filter(None, [inbound.text, *media.words, *names]))
         if not text:
-            return Told(media.notice)
+            return Replied(media.notice)
         try:
             result = self._enqueue(inbound, admitted, media, text)
         except BadInput as error:
@@ -105,9 +106,9 @@ class InboundDoor:
         match result:
             case Answered(answer):
                 self._tell(inbound, "answer", answer, OutgoingKind.REPLY)
-                return Told(answer)
+                return Replied(answer)
             case Rejected(_, reason):
-                return Told(reason)
+                return Replied(reason)
             case Queued():
                 self._gate.forget_context(admitted)
                 return Accepted(result.session_key, result.run, result.duplicate is not None)

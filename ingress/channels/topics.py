@@ -91,7 +91,7 @@ class Topics:
         self._paused[wanted.session] = asyncio.get_running_loop().time() + seconds
 
     async def _fail(self, wanted: WantedThread, reason: str) -> None:
-        """The child answers in its parent's chat, and the chat is told why."""
+        """The child answers in its parent's chat, with a notice that says why."""
         row = await self._call(self._reader.row, wanted.session)
         parent = await self._call(self._reader.row, row.get("spawnedBy", ""))
         thread = "" if parent.get("lastThreadId", "").startswith(WANTED_THREAD) else parent.get("lastThreadId", "")

@@ -6,7 +6,7 @@ Nothing is read while nobody watches. Several changes of one thing between two l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,10 +15,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from ingress.events.viewer import Shown, Viewer
-from openclaw_workers.domain.runs import WORKER_LANES, RunState
+from openclaw_workers.domain.events import Event
+from openclaw_workers.domain.runs import RunState
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.lane_queues import lane_queues
 from openclaw_workers.store.pipelines import usable
-from openclaw_workers.store.reader import Event
 from openclaw_workers.store.workers import DEAD_AFTER_MS
 
 log = structlog.get_logger(__name__)
@@ -89,9 +90,8 @@ class FleetFeed:
             pipe.zrange(k.sessions, "+inf", self._since, desc=True, byscore=True, offset=0, num=MOST_RUNS)
             pipe.zrange(k.workers, 0, -1, withscores=True)
             pipe.zrange(k.ingresses, 0, -1, withscores=True)
-            for lane in WORKER_LANES:
-                pipe.llen(k.broker_queue(lane))
-            (seconds, micros), runs, sessions, workers, ingresses, *depths = usable(
+            pipe.hvals(k.places)
+            (seconds, micros), runs, sessions, workers, ingresses, bindings = usable(
                 await pipe.execute(raise_on_error=False)
             )
         now = seconds * 1000 + micros // 1000
@@ -102,12 +102,22 @@ class FleetFeed:
         alive = {
             "workers": sorted(str(name) for name, beat in workers or [] if abs(now - beat) < DEAD_AFTER_MS),
             "ingresses": sorted(str(name) for name, beat in ingresses or [] if abs(now - beat) < DEAD_AFTER_MS),
-            "queued": dict(zip(map(str, WORKER_LANES), depths, strict=True)),
+            "queued": await self._queued(bindings or []),
         }
         self._since = now
         if alive != self._fleet:
             self._fleet = alive
             self._publish(self._fleet_event())
+
+    async def _queued(self, bindings: Sequence[str]) -> dict[str, int]:
+        """How many wake-ups of each lane no worker has fetched."""
+        queues = lane_queues(self._keys, bindings)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for each in queues.values():
+                for queue in each:
+                    pipe.llen(queue)
+            depths = iter(usable(await pipe.execute(raise_on_error=False)))
+        return {str(lane): sum(next(depths) or 0 for _ in each) for lane, each in queues.items()}
 
     async def _look_at_runs(self, now: int, found: list[str], *, quietly: bool) -> None:
         """`quietly`: only note how they stand."""
@@ -139,5 +149,5 @@ class FleetFeed:
 
 
 def _as_data(run: str, fields: Fields) -> dict[str, Any]:
-    told = {FIELDS[name]: value for name, value in fields.items() if name not in ("attempts", "session_key")}
-    return {"runId": run, **told}
+    changed = {FIELDS[name]: value for name, value in fields.items() if name not in ("attempts", "session_key")}
+    return {"runId": run, **changed}

@@ -12,9 +12,9 @@ from ingress.events.session_events import Hub
 from ingress.events.viewer import Viewer
 from openclaw_workers.client.aio import AsyncReader
 from openclaw_workers.client.deadline import WaitOver
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.reader import Event
 
 
 class HubReader(AsyncReader):

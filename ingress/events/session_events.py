@@ -12,10 +12,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from ingress.events.viewer import Shown, Viewer
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.store.client import store_errors
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.reader import Event, parse_event
+from openclaw_workers.store.reader import parse_event
 
 log = structlog.get_logger(__name__)
 

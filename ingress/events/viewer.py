@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import deque
 
-from openclaw_workers.store.reader import Event
+from openclaw_workers.domain.events import Event
 
 MOST_EVENTS = 2000
 """As many as a session's stream keeps: whoever is further behind has to read the session again anyway."""

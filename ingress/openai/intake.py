@@ -16,6 +16,7 @@ from ingress.openai.errors import ApiError
 from ingress.openai.front_ends import is_own_request
 from ingress.openai.requests import ChatRequest
 from ingress.openai.sessions import CHANNEL, agent_for, own_session, session_named
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.sent_files import SentFile, check_files
@@ -29,7 +30,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.engine.attachments import INBOX_FOLDER, attach
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import message_id_for
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext

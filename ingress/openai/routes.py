@@ -10,14 +10,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ingress.errors import NO_HEADERS, HttpError
-from ingress.openai.answering import CompletionStream, PendingAnswer, command_answer
+from ingress.openai.answers import CompletionStream, PendingAnswer, command_answer
 from ingress.openai.completions import CompletionForm
 from ingress.openai.errors import INVALID, SERVER, TOO_MANY, ApiError, api_error
 from ingress.openai.intake import IDEMPOTENCY_HEADER, accept, understand
 from ingress.openai.requests import parse_request
 from ingress.openai.sessions import agent_for, model_ids
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.tokens import Scope
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import OpenClawError
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from openclaw_workers.client.answer_text import AnswerText
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.client.protocol import Ended, Gap, Update
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import Usage
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event
 
 _STATUS = {"rate_limit": 429, "timeout": 504}
 

@@ -9,13 +9,13 @@ from ingress.errors import HttpError
 from ingress.webhooks.calls import LAST, AgentCall, WakeCall
 from ingress.webhooks.sessions import HookSessions
 from openclaw_workers.config.model_names import find_model
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.domain.session_key import agent_of, main_key
 from openclaw_workers.domain.system_event import MAX_EVENT_CHARS, PROVENANCE, SystemEvent
 from openclaw_workers.domain.untrusted import replace_span
 from openclaw_workers.engine.delivery.chats import push_channels
-from openclaw_workers.engine.intake.accept import Rejected
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext

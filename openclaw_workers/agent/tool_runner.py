@@ -74,7 +74,7 @@ def on_host(given: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
 
 
 def as_inside(outcome: ToolOutcome, ctx: ToolContext) -> ToolOutcome:
-    """The outcome without the path on the host, which a sandboxed session is not told."""
+    """The outcome without the path on the host, which a sandboxed session must not learn."""
     host = str(ctx.workspace)
     if ctx.sandbox is None or host not in outcome.text + outcome.output:
         return outcome

@@ -13,6 +13,8 @@ import click
 from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from openclaw_workers.config.host import Host
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.engine.fleet_config import InForce
@@ -57,10 +59,10 @@ class CliConfiguration:
 
     @cached_property
     def local(self) -> Loaded:
-        """The configuration of this host's file."""
+        """The configuration of this host's file, without what needs variables that are not set here."""
         from openclaw_workers.config.loader import load_file
 
-        return load_file(self.host)
+        return load_file(self.host, allows_unset=True)
 
     @cached_property
     def in_force(self) -> InForce:
@@ -93,6 +95,11 @@ class CliConfiguration:
             return redis_url_of(self.host)
         except NotFound:
             return None
+
+    def report_unset(self, unset: Mapping[str, Sequence[str]]) -> None:
+        """Say which settings need variables that this host does not have."""
+        for path, names in unset.items():
+            click.echo(f"note: {path} needs {', '.join(names)}, not set on this host", err=True)
 
     def _report_difference(self, found: InForce) -> None:
         assert found.version is not None

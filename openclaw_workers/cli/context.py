@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from getpass import getuser
 from typing import TYPE_CHECKING
 
 import click
 
 from openclaw_workers.cli.configuration import CliConfiguration
+from openclaw_workers.cli.invocation import person_at_terminal
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.errors import NotFound
 
@@ -150,18 +150,19 @@ class CliContext(CliConfiguration):
         if thread and not wanted:
             return self._session_in_thread(replace_surrogates(thread))
         from openclaw_workers.config.resolve import resolve_agent_id
-        from openclaw_workers.engine.routing.addressing import Origin, session_for
+        from openclaw_workers.engine.routing.addressing import session_for, terminal_origin
 
         named = bool(agent or wanted)
         agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted) if named else ""
-        person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
+        person = terminal_origin(person_at_terminal(), session_key=wanted, agent_id=agent_id)
         return session_for(person, self.session_rules)
 
     def _session_in_thread(self, thread: str) -> SessionKey:
         from openclaw_workers.domain.messages import Route
+        from openclaw_workers.engine.routing.addressing import TERMINAL
         from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 
-        session = session_in_thread(self.stores.sessions, Route(channel="cli", thread_id=thread))
+        session = session_in_thread(self.stores.sessions, Route(channel=TERMINAL, thread_id=thread))
         if session is None:
             hint = "`ocw subagents info ID` shows the thread that a sub-agent is bound to"
             raise NotFound(f"no session is bound to thread {thread}", hint=hint)
@@ -194,13 +195,6 @@ def _log_warnings() -> None:
     from openclaw_workers.logs import setup_logging
 
     setup_logging(level="warning")
-
-
-def _person() -> str:
-    try:
-        return getuser()
-    except (KeyError, OSError):  # the user of a container may have no name
-        return str(os.getuid())
 
 
 pass_cli = click.make_pass_decorator(CliContext, ensure=True)

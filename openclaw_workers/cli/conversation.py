@@ -13,10 +13,10 @@ from openclaw_workers.cli.render.standard_output import WaitingOutput, shows_wai
 from openclaw_workers.cli.render.text import printable
 from openclaw_workers.cli.render.turn_status import WORKER, TurnStatus
 from openclaw_workers.client.protocol import Ended, Gap, Note
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.errors import StoreRefused, StoreUnavailable
-from openclaw_workers.store.reader import Event
 from openclaw_workers.views.answers import Answer, answer_json, answer_of_run, answer_without_run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
     from openclaw_workers.client.follow_message import Conversation
     from openclaw_workers.client.protocol import Update
-    from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+    from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 
 
 def exit_code_of(answer: Answer) -> Exit:

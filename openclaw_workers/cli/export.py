@@ -21,6 +21,10 @@ class Exported:
     files: list[Path] = field(default_factory=list)
     unreadable: int = 0
 
+    def add(self, path: Path, unreadable: int) -> None:
+        self.files.append(path)
+        self.unreadable += unreadable
+
 
 def export_sessions(backend: Backend, rows: Sequence[SessionEntry], out: Path) -> Exported:
     """Write one transcript per session, and one index per agent, added to the index of an earlier export.
@@ -50,5 +54,4 @@ def _write_session(backend: Backend, row: SessionEntry, out: Path, exported: Exp
     path = transcript_path(out, row)
     header = header_line(row.session_id, row.session_started_at, found.workspace, FORMAT_VERSION)
     write_transcript(path, header, exported_lines(row.session_id, list(map(load_entry, found.lines))))
-    exported.files.append(path)
-    exported.unreadable += found.unreadable
+    exported.add(path, found.unreadable)

@@ -1,4 +1,4 @@
-"""A command line that reaches this installation from any terminal."""
+"""Who types a command, and a command line that reaches this installation from any terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+from getpass import getuser
 from pathlib import Path
 from typing import Protocol
 
@@ -25,8 +26,7 @@ def typed(words: str, host: Place) -> str:
 
     It shares neither our working directory nor our environment.
     """
-    from openclaw_workers.config.files import NAMES
-    from openclaw_workers.config.host import default_state_dir
+    from openclaw_workers.config.locate import NAMES, default_state_dir
 
     options: list[str] = []
     if host.state_dir != default_state_dir(os.environ):
@@ -49,3 +49,10 @@ def _is_on_every_path(script: Path) -> bool:
     # An activated virtual environment is on the path of one terminal only.
     activated = os.environ.get("VIRTUAL_ENV")
     return activated is None or Path(found).parent != Path(activated) / "bin"
+
+
+def person_at_terminal() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # the user of a container may have no name
+        return str(os.getuid())

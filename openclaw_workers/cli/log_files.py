@@ -20,6 +20,21 @@ class LogLine:
     text: str
 
 
+class LinesOfRun:
+    """Says whether a line is about a run; without one, every line is wanted."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._is_about: dict[str, bool] = {}
+
+    def __call__(self, line: LogLine) -> bool:
+        if not self._run:
+            return True
+        if _time_of(line.text):  # lines of a traceback belong to the line above them
+            self._is_about[line.process] = self._run in line.text
+        return self._is_about.get(line.process, self._run in line.text)
+
+
 def last_lines(files: Sequence[Path], count: int, is_wanted: Callable[[LogLine], bool]) -> list[LogLine]:
     """The last lines of all files together, by the time at their beginning."""
     found: list[tuple[str, int, LogLine]] = []
@@ -27,7 +42,7 @@ def last_lines(files: Sequence[Path], count: int, is_wanted: Callable[[LogLine],
         kept: deque[tuple[str, int, LogLine]] = deque(maxlen=count)
         stamp = ""
         for number, text in enumerate(_tail(path)):
-            stamp = _time_of(text) or stamp  # lines of a traceback belong to the line above them
+            stamp = _time_of(text) or stamp
             line = LogLine(path.stem, text)
             if is_wanted(line):
                 kept.append((stamp, number, line))

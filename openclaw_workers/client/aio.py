@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from redis.asyncio import Redis
 
+from openclaw_workers.client.async_follower import AsyncFollower
 from openclaw_workers.client.protocol import (
     ReadBatches,
     ReadChildren,
@@ -21,58 +22,23 @@ from openclaw_workers.client.protocol import (
     ReadWorkers,
     Request,
     Sleep,
-    Stepper,
-    Steps,
-    Update,
 )
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.errors import CorruptRecord, OpenClawError
+from openclaw_workers.domain.worker_info import WorkerInfo
+from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.client import store_errors
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import usable
-from openclaw_workers.store.reader import STATE_FIELDS, Event, SessionState, parse_event, parse_run, parse_state
+from openclaw_workers.store.reader import STATE_FIELDS, parse_event, parse_run, parse_state
 from openclaw_workers.store.run_texts import ask_for_entries, lacks_text, with_text_from
 from openclaw_workers.store.tree import as_batch
-from openclaw_workers.store.workers import WorkerInfo, worker_infos
+from openclaw_workers.store.workers import worker_infos
 
 T = TypeVar("T")
-
-
-class AsyncFollower:
-    """Carries out the steps of conversations; a subclass knows how to read."""
-
-    async def follow(self, steps: Steps[Any]) -> AsyncIterator[Update]:
-        """The updates of a conversation, as they arrive."""
-        stepper = Stepper(steps)
-        step = stepper.advance()
-        while step is not None:
-            if isinstance(step, Request):
-                step = await self._answer(stepper, step)
-            else:
-                yield step
-                step = stepper.advance()
-
-    async def result(self, steps: Steps[T]) -> T:
-        """The value that the steps return, for steps without updates."""
-        stepper = Stepper(steps)
-        step = stepper.advance()
-        while step is not None:
-            assert isinstance(step, Request), "only a conversation has updates"
-            step = await self._answer(stepper, step)
-        return stepper.result  # type: ignore[return-value]  # the last step has been taken
-
-    async def _answer(self, stepper: Stepper[Any], request: Request[Any]) -> Request[Any] | Update | None:
-        try:
-            answer = await self._read(request)
-        except OpenClawError as error:
-            return stepper.fail(error)
-        return stepper.advance(answer)
-
-    async def _read(self, request: Request[Any]) -> Any:
-        raise NotImplementedError
 
 
 class AsyncReader(AsyncFollower):

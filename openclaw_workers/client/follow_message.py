@@ -25,13 +25,13 @@ from openclaw_workers.client.protocol import (
     Steps,
     ask,
 )
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Lane, lane_of, queue_of
 from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.errors import NotFound, StoreUnavailable
-from openclaw_workers.store.reader import Event
-from openclaw_workers.store.workers import WorkerInfo
 
 BLOCK_MS = 2000
 """How long one read waits for events."""

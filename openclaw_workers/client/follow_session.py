@@ -31,10 +31,10 @@ from openclaw_workers.client.protocol import (
     TurnStarted,
     ask,
 )
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.errors import NotFound, StoreUnavailable
-from openclaw_workers.store.reader import Event
 
 OF_SESSION = ("subagent.", "question.", "session.")
 """Beginnings of the types of events that belong to no turn."""

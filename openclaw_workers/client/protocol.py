@@ -1,4 +1,4 @@
-"""What a conversation asks of Redis, what it reports to its caller, and how the two are told apart.
+"""What a conversation asks of Redis, what it reports to its caller, and how to distinguish the two.
 
 A conversation is a generator. It yields requests, which a reader answers, and updates, which the reader passes on.
 If Redis fails, the reader raises the error in the generator, at the request.
@@ -10,13 +10,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.errors import OpenClawError
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event, SessionState
-from openclaw_workers.store.workers import WorkerInfo
 
 T = TypeVar("T")
 

@@ -108,7 +108,7 @@ class TelegramAccountSettings(Section):
     """Token of the bot; TELEGRAM_BOT_TOKEN also sets that of the channel."""
 
     api_root: BaseUrl | None = None
-    """Address of the Bot API server; unset: Telegram's own."""
+    """Address of the Bot API server; TELEGRAM_API_ROOT also sets that of the channel. Unset: Telegram's own."""
 
     webhook: WebhookSettings = WebhookSettings.model_construct()
     """How updates arrive."""

@@ -1,73 +1,16 @@
-"""Find the configuration file and parse it into a tree."""
+"""Parse a configuration file into a tree."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from openclaw_workers.errors import ConfigurationError
-
-NAMES = ("openclaw.yaml", "openclaw.yml", "openclaw.json5", "openclaw.json")
-
-
-def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path, state_dir: Path) -> Path | None:
-    """Find the file to read: `explicit`, else OPENCLAW_CONFIG, else one in `cwd`, else one in `state_dir`.
-
-    Raises:
-        ConfigurationError: a named file does not exist, a candidate is not a file, a directory may not be searched,
-            or a directory holds two candidates.
-    """
-    for named, by in ((explicit, "--config"), (env.get("OPENCLAW_CONFIG"), "OPENCLAW_CONFIG")):
-        if named:
-            return _named_file(named, by, cwd)
-    for directory in (cwd, state_dir):
-        found = [path for path in (directory / name for name in NAMES) if _is_candidate(path)]
-        if len(found) > 1:
-            names = " and ".join(path.name for path in found)
-            raise ConfigurationError(
-                [f"{directory} holds {names}, but only one may be there"],
-                hint="keep one of them, or choose one with --config",
-            )
-        if found:
-            return found[0]
-    return None
-
-
-def _named_file(named: str | Path, by: str, cwd: Path) -> Path:
-    try:
-        path = cwd / Path(named).expanduser()
-        is_file = path.is_file()
-    except (OSError, RuntimeError) as error:
-        what = error.strerror if isinstance(error, OSError) else error
-        raise ConfigurationError([f"{by} names {named}: {what}"], hint=f"correct {by}") from error
-    if not is_file:
-        raise ConfigurationError([f"{by} names {path}, which is not a file"], hint=f"correct {by}")
-    return path
-
-
-def _is_candidate(path: Path) -> bool:
-    """Whether something with this name exists. A dangling link counts, so that it is reported and not ignored."""
-    try:
-        path.lstat()
-        is_file = path.is_file()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise ConfigurationError(
-            [f"cannot look for {path}: {error.strerror}"],
-            hint="name a file with --config, or use a working directory and a --state-dir that you may search",
-        ) from error
-    if not is_file:
-        what = "a directory" if path.is_dir() else "a dangling link" if path.is_symlink() else "not a file"
-        raise ConfigurationError(
-            [f"{path} is {what}"], hint="put the configuration there, remove it, or name a file with --config"
-        )
-    return True
 
 
 def read_file(path: Path) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.config.env_vars import EnvExpansion
-from openclaw_workers.config.files import find_file, read_file
+from openclaw_workers.config.files import read_file
 from openclaw_workers.config.host_secrets import host_variables
+from openclaw_workers.config.locate import find_file, find_state_dir, working_dir
 from openclaw_workers.config.normalise import value_at
-from openclaw_workers.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -85,37 +85,3 @@ def find_host(
     state = find_state_dir(state_dir, env, cwd)
     known = host_variables(env, state)
     return Host(env, state, find_file(path, known, cwd=cwd, state_dir=state))
-
-
-def working_dir() -> Path:
-    """The directory that relative paths of commands start from.
-
-    Raises:
-        BadInput: it was deleted, or this user may not read it.
-    """
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise BadInput(
-            f"the working directory cannot be used: {error.strerror}", hint="`cd` to one that exists"
-        ) from error
-
-
-def find_state_dir(explicit: Path | None, env: Mapping[str, str], cwd: Path) -> Path:
-    """Find the state directory: `explicit`, else OPENCLAW_STATE_DIR, else `~/.openclaw-workers`.
-
-    Raises:
-        BadInput: the path starts with the home directory of a user who has none.
-    """
-    try:
-        chosen = explicit or env.get("OPENCLAW_STATE_DIR") or default_state_dir(env)
-        return cwd / Path(chosen).expanduser()
-    except RuntimeError as error:
-        raise BadInput(
-            f"there is no home directory for the state directory: {error}",
-            hint="name another one with --state-dir or OPENCLAW_STATE_DIR",
-        ) from error
-
-
-def default_state_dir(env: Mapping[str, str]) -> Path:
-    return Path(env.get("HOME") or Path.home()) / ".openclaw-workers"

@@ -29,6 +29,7 @@ ENVIRONMENT: dict[str, Loc] = {
     "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),
     "OPENAI_BASE_URL": ("models", "providers", "openai", "baseUrl"),
     "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
+    "TELEGRAM_API_ROOT": ("channels", "telegram", "apiRoot"),
     "BRAVE_API_KEY": ("tools", "web", "search", "brave", "apiKey"),
     "TAVILY_API_KEY": ("tools", "web", "search", "tavily", "apiKey"),
 }

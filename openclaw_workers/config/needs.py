@@ -18,7 +18,8 @@ class Variables:
     held: frozenset[str] = frozenset()
     """Those that are set here."""
     missing_secrets: frozenset[str] = frozenset()
-    """Secrets that the configuration names and that are not set here. If nobody has one, it is a missing key."""
+    """Secrets, and variables of services, that the configuration names and that are not set here. If nobody has
+    one, calls that need it fail as without a key."""
     missing_values: frozenset[str] = frozenset()
     """Others that are not set here: a setting is not known without them."""
     unused: frozenset[str] = frozenset()

@@ -16,6 +16,9 @@ from openclaw_workers.config.settings import Settings
 EDGE_SECTIONS = ("channels", "hooks", "gateway")
 """Sections whose secrets only the ingress uses. A worker needs none of them."""
 
+SERVICES: tuple[Loc, ...] = (("models", "providers"), ("mcp", "servers"), ("tools", "web"))
+"""Where services are described that a worker can do without: an unknown address is like a missing key."""
+
 PREFIX = "OPENCLAW_SECRET_"
 """What the names of secrets that were moved out of a file begin with."""
 
@@ -111,10 +114,14 @@ def _name_for(base: str, text: str, known: Mapping[str, str]) -> str:
 
 
 def needed_variables(tree: dict[str, Any]) -> dict[str, bool]:
-    """The variables that a worker needs, each with whether it is only used in secrets."""
+    """The variables that a worker needs, each with whether it can work without it.
+
+    Without a secret, or a variable of a service, only what needs it fails.
+    """
     needed: dict[str, bool] = {}
     for loc, text, is_secret in texts(tree):
         if loc[0] not in EDGE_SECTIONS:
             for name in references_in(text):
-                needed[name] = needed.get(name, True) and (is_secret or name.startswith(PREFIX))
+                is_optional = is_secret or name.startswith(PREFIX) or loc[:2] in SERVICES
+                needed[name] = needed.get(name, True) and is_optional
     return needed

@@ -16,15 +16,34 @@ def complete_without(tree: dict[str, Any], unset: Collection[Loc]) -> None:
     """Make a tree valid again from which settings were left out. This changes `tree`."""
     if not unset:
         return
+    left_out = {tuple(map(str, loc[-2:])) for loc in unset}
     for name, provider in mapping_at(tree, "models", "providers").items():
         if not isinstance(provider, dict):
             continue
-        if any(loc[-2:] == (name, "baseUrl") for loc in unset):
+        if (name, "baseUrl") in left_out:
             provider["baseUrl"] = NOWHERE
         _drop_profiles_without_key(provider)
+    servers = mapping_at(tree, "mcp", "servers")
+    for name in servers:
+        if {(name, "url"), (name, "command")} & left_out:
+            servers[name] = {"enabled": False, "url": NOWHERE}
     hooks = mapping_at(tree, "hooks")
     if hooks.get("enabled") and "token" not in hooks:
         hooks["enabled"] = False
+    telegram = mapping_at(tree, "channels", "telegram")
+    accounts = mapping_at(telegram, "accounts")
+    _switch_off(telegram, [loc[2:] for loc in unset if loc[:2] == ("channels", "telegram") and "accounts" not in loc])
+    for name in accounts:
+        _switch_off(mapping_at(accounts, name), [loc[loc.index(name) + 1 :] for loc in unset if name in loc])
+
+
+def _switch_off(bot: dict[str, Any], unset: Collection[Loc]) -> None:
+    """A bot that would be reached otherwise than it should, without a variable, does not start on this host."""
+    if any(loc[:1] in (("webhook",), ("apiRoot",)) for loc in unset):
+        bot["enabled"] = False
+        bot.pop("webhook", None)
+    if ("transcribe", "baseUrl") in unset:
+        bot.pop("transcribe", None)
 
 
 def _drop_profiles_without_key(provider: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ MOST_IMAGE_BYTES: Final = 3_750_000
 MOST_PDF_BYTES: Final = 15_000_000
 """Anthropic accepts 32 megabytes in one request, in base64 and including the conversation."""
 SNIFFED_BYTES: Final = 16
-"""How much of a file its kind can be told from."""
+"""How many bytes of a file are enough to recognise its kind."""
 
 _BEGINNINGS: Final = {
     rb"\x89PNG\r\n\x1a\n": "image/png",

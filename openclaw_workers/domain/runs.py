@@ -63,7 +63,7 @@ class Attempt(BaseModel):
     how: str = "taken"
     """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
     until: int | None = None
-    """When it no longer had the run; for a lost worker its last sign of life. None while it has it or ended it."""
+    """When it no longer had the run; for a lost worker its last heartbeat. None while it has it or ended it."""
     end: str | None = None
     """Why: `lost`, `handover`, `parked`, or `continued` (the same run goes on with a new turn)."""
     woken: int | None = None

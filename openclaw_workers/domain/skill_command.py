@@ -17,7 +17,7 @@ class SkillCommand(BaseModel):
     skill: str
     description: str
     tool: str = ""
-    """The tool that is called without the model; empty: the model is told to use the skill."""
+    """The tool that is called without the model; empty: the model is asked to use the skill."""
 
 
 def command_name(text: str) -> str:

@@ -1,4 +1,4 @@
-"""System events: something happened that a session is told of in its next turn. Nobody said it."""
+"""System events: something happened that a session learns of in its next turn. Nobody said it."""
 
 from __future__ import annotations
 

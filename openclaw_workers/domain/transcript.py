@@ -72,7 +72,7 @@ class ImageBlock(_ReturnedFile):
 
 
 class FileBlock(_ReturnedFile):
-    """Another file that a tool returned, such as a PDF. Models that do not accept it are told its name and path."""
+    """Another file that a tool returned, such as a PDF. Models that do not accept it see its name and path."""
 
     type: Literal["file"] = "file"
 

@@ -78,7 +78,7 @@ class Batch(BaseModel):
     created_at: int
     settled_at: int | None = None
     announced_at: int | None = None
-    ends_told: bool = False
+    ends_reported: bool = False
     """The announce was blocked before, and the plugins already received the outcomes of its runs."""
     tries: int = 0
     last_error: str = Field(default="")

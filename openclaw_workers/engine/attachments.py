@@ -52,7 +52,7 @@ class MessageFiles:
 
 def message_folder(session: SessionKey, message: MessageId, files: Sequence[SentFile]) -> str:
     """Where the files of a message are written. Senders may number the messages of each session alike, and number
-    them anew; neither may lead to the files of another message."""
+    them again; neither may lead to the files of another message."""
     digest = sha256(session.encode())
     for file in files:
         digest.update(sha256(file.content).digest())

@@ -20,7 +20,6 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.tokens import Tokens
 
 __all__ = ["answers_of", "chats_of", "control_of", "intake_of"]
 
@@ -35,8 +34,7 @@ def firing_of(stores: Stores, waker: Waker) -> Firing:
 
 
 def makers_of(stores: Stores) -> Makers:
-    tokens = Tokens(stores.redis, stores.keys)
-    return Makers(stores.settings, stores.pairings, tokens, stores.schedules)
+    return Makers(stores.settings, stores.pairings, stores.tokens, stores.schedules)
 
 
 def job_delivery_of(stores: Stores) -> JobDelivery:

@@ -97,7 +97,7 @@ class Control:
         return True
 
     def expire(self, session: SessionKey, *, unused_since: int) -> bool:
-        """Reset a session by time if nobody has used it since, and say whether that is so. No chat is told."""
+        """Reset a session by time if nobody has used it since, and say whether that is so. No chat is notified."""
         lane = lane_of(session)
         cap = self._caps.get(lane, 0)
         ended = self._sessions.expire(session, lane, cap=cap, unused_since=unused_since)

@@ -52,6 +52,22 @@ class Part(Protocol):
         """The service has ended."""
 
 
+class OnlyAnswers:
+    """A part that holds nothing open and has nothing to do between questions."""
+
+    def begin(self) -> None:
+        """Nothing to open."""
+
+    def work(self, place: str) -> None:
+        """Nothing to do between questions."""
+
+    def end(self) -> None:
+        """Nothing to close."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
 class PlaceService(threading.Thread):
     def __init__(self, requests: PlaceRequests, parts: Sequence[Part], *, place: Callable[[], str], token: str) -> None:
         """`place`: the id of the state directory, "" where that cannot be written."""

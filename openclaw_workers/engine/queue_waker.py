@@ -1,4 +1,4 @@
-"""Wakes workers without Celery, with the blanks that workers keep in Redis."""
+"""Wakes workers without Celery, with the templates that workers keep in Redis."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from openclaw_workers.errors import TransientError
 from openclaw_workers.logger import get_logger
 from openclaw_workers.store.client import Client, write
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.wake_messages import Blanks, WakeMessages
+from openclaw_workers.store.wake_messages import WakeMessages, WakeTemplates
 
 log = get_logger(__name__)
 
 KNOWN_SECONDS = 60.0
-"""How long the blanks are not read again; a worker of a new version may have kept others."""
+"""How long the templates are not read again; a worker of a new version may have kept others."""
 CHORD_SECONDS = 30 * 86_400
 
 
 class QueueWaker:
-    """Implements Waker for clients. Without blanks it has `other` do it, which is loaded then."""
+    """Implements Waker for clients. Without templates it has `other` do it, which is loaded then."""
 
     def __init__(
         self, redis: Client, keys: Keys, other: Callable[[], Waker], *, clock: Callable[[], float] = time.monotonic
@@ -32,7 +32,7 @@ class QueueWaker:
         self._other = other
         self._clock = clock
         self._store = WakeMessages(redis, keys)
-        self._blanks: Blanks | None = None
+        self._blanks: WakeTemplates | None = None
         self._read_at = 0.0
 
     @property
@@ -41,7 +41,7 @@ class QueueWaker:
         return self._blanks is not None and self._clock() - self._read_at <= KNOWN_SECONDS
 
     def refresh(self) -> None:
-        """Read the blanks again."""
+        """Read the templates again."""
         try:
             self._read()
         except TransientError as error:
@@ -51,26 +51,26 @@ class QueueWaker:
         """Whichever worker gets it: one that does not see the files of the agent passes it on."""
         if self._known() is None:
             return self._other().turn(session, run, place=place)
-        return self._push(lane_of(session), self.sealed(session, run), run)
+        return self._push(lane_of(session), self.wake_text(session, run), run)
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         """The wake-up as text, for a script that stores it with a message.
 
         Raises:
-            StoreUnavailable: the blanks were never read, and Redis does not answer: the script would fail too.
+            StoreUnavailable: the templates were never read, and Redis does not answer: the script would fail too.
         """
         if self._blanks is None:
             self._read()
-        blanks, lane = self._known(), queue_of(lane_of(session))
-        if blanks is None:
-            return self._other().sealed(session, run)
-        return blanks.turns[lane].fill([session, run], task_id=run, shown=shown_args(session))
+        templates, lane = self._known(), queue_of(lane_of(session))
+        if templates is None:
+            return self._other().wake_text(session, run)
+        return templates.turns[lane].fill([session, run], task_id=run, shown=shown_args(session))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
-        blanks = self._known()
-        if blanks is None:
+        templates = self._known()
+        if templates is None:
             return self._other().chord(batch, headers)
-        key = blanks.chord_size_key.replace("@BATCH@", batch)
+        key = templates.chord_size_key.replace("@BATCH@", batch)
         try:
             write(self._redis, (key, "SET", len(headers), "EX", CHORD_SECONDS))
         except TransientError as error:
@@ -80,11 +80,11 @@ class QueueWaker:
         return all(published)
 
     def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
-        blanks = self._known()
-        if blanks is None:
+        templates = self._known()
+        if templates is None:
             return self._other().header(session, run, batch, index)
         shown = shown_args(session)
-        message = blanks.header.fill([session, run], task_id=run, shown=shown, batch=batch, index=index)
+        message = templates.header.fill([session, run], task_id=run, shown=shown, batch=batch, index=index)
         return self._push(Lane.SUBAGENT, message, run)
 
     def forget_chord(self, batch: BatchId) -> None:
@@ -99,7 +99,7 @@ class QueueWaker:
         """Only workers sweep."""
         return self._other().oldest_ms(session)
 
-    def _known(self) -> Blanks | None:
+    def _known(self) -> WakeTemplates | None:
         if not self.is_ready:
             self.refresh()
         return self._blanks

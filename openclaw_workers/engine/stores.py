@@ -16,6 +16,7 @@ from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases
+from openclaw_workers.store.llm.ledger import Ledger
 from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
@@ -31,6 +32,7 @@ from openclaw_workers.store.session_index import SessionIndex
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.skill_commands import SkillCommands
 from openclaw_workers.store.system_events import SystemEvents
+from openclaw_workers.store.tokens import Tokens
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.uploads import Uploads
 from openclaw_workers.store.workers import Workers
@@ -70,6 +72,7 @@ class Stores:
     reader: Reader
     tree: Tree
     exchanges: InterSession
+    ledger: Ledger
     lost_calls: LostCallRecords
     archives: Archives
     place_requests: PlaceRequests
@@ -85,6 +88,7 @@ class Stores:
     session_index: SessionIndex
     questions: Questions
     standing_approvals: StandingApprovals
+    tokens: Tokens
     uploads: Uploads
 
 
@@ -115,6 +119,7 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=InterSession(redis, keys),
+        ledger=Ledger(redis, keys),
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
         place_requests=PlaceRequests(redis, keys),
@@ -130,6 +135,7 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         session_index=SessionIndex(redis, keys),
         questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
         standing_approvals=StandingApprovals(redis, keys),
+        tokens=Tokens(redis, keys),
         uploads=Uploads(redis, keys),
     )
 

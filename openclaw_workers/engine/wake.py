@@ -22,7 +22,7 @@ class Waker(Protocol):
         Whoever gets it and does not see them passes it on.
         """
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         """The same wake-up as text, which a script pushes into the lane's queue; "" if that is not possible."""
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:

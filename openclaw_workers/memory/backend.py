@@ -47,6 +47,9 @@ class Collection(Protocol):
     def flush(self) -> None:
         """Return when everything written so far survives a crash."""
 
+    def finish(self) -> None:
+        """As flush, when nothing more is written for now."""
+
 
 class Backend(Protocol):
     """Where collections live."""

@@ -7,7 +7,9 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from openclaw_workers.memory.scopes import SHARED, peer_scope, session_scope
 
@@ -34,8 +36,7 @@ class MemoryRoots:
     """More files and directories, absolute or relative to the workspace."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFile:
+class MemoryFile(NamedTuple):
     path: str
     """As results name it: relative to the workspace, or absolute for configured paths outside it."""
     real: str
@@ -53,10 +54,9 @@ def memory_files(roots: MemoryRoots) -> list[MemoryFile]:
     Every search looks at all of them, so this is written for speed: one call of the system for each file.
     """
     found: dict[str, MemoryFile] = {}
-    for shown, real, info in _candidates(roots):
-        if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES and real not in found:
-            found[real] = MemoryFile(shown, real, info.st_mtime_ns, info.st_size)
-    return sorted(found.values(), key=lambda file: file.path)
+    for file in _candidates(roots):
+        found.setdefault(file.real, file)
+    return sorted(found.values(), key=attrgetter("path"))
 
 
 def find_file(roots: MemoryRoots, named: str) -> MemoryFile | None:
@@ -85,11 +85,7 @@ def date_in(path: str) -> str:
     return found[1] if found else ""
 
 
-Candidate = tuple[str, str, os.stat_result]
-"""How results name a file, its path without links before its name, and what it is."""
-
-
-def _candidates(roots: MemoryRoots) -> Iterator[Candidate]:
+def _candidates(roots: MemoryRoots) -> Iterator[MemoryFile]:
     yield from _in_root(roots.workspace, "")
     yield from _in_root(roots.agent_dir, f"agents/{roots.agent_id}/agent/")
     for given in roots.extra:
@@ -98,46 +94,56 @@ def _candidates(roots: MemoryRoots) -> Iterator[Candidate]:
         yield from _extra(given.rstrip("/"), absolute)
 
 
-def _in_root(root: Path, prefix: str) -> Iterator[Candidate]:
+def _in_root(root: Path, prefix: str) -> Iterator[MemoryFile]:
     for name in ROOT_NAMES:
         yield from _file(root / name, f"{prefix}{name}")
     yield from _markdown_in(root / FOLDER, f"{prefix}{FOLDER}")
 
 
-def _extra(shown: str, path: Path) -> Iterator[Candidate]:
+def _extra(shown: str, path: Path) -> Iterator[MemoryFile]:
     if path.is_dir() and not path.is_symlink():
         yield from _markdown_in(path, shown)
     elif path.suffix == ".md":
         yield from _file(path, shown)
 
 
-def _file(path: Path, shown: str) -> Iterator[Candidate]:
+def _file(path: Path, shown: str) -> Iterator[MemoryFile]:
     try:
-        yield shown, os.path.join(os.path.realpath(path.parent), path.name), os.lstat(path)
+        info = os.lstat(path)
     except OSError:
         return
+    if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES:
+        real = os.path.join(os.path.realpath(path.parent), path.name)
+        yield MemoryFile(shown, real, info.st_mtime_ns, info.st_size)
 
 
-def _markdown_in(folder: Path, shown: str) -> Iterator[Candidate]:
+def _markdown_in(folder: Path, shown: str) -> list[MemoryFile]:
+    found: list[MemoryFile] = []
     if not folder.is_symlink():
-        yield from _walk(os.path.realpath(folder), shown)
+        _walk(os.path.realpath(folder), shown, found)
+    return found
 
 
-def _walk(folder: str, shown: str) -> Iterator[Candidate]:
+def _walk(folder: str, shown: str, found: list[MemoryFile]) -> None:
+    """Add the Markdown files below a folder. It is opened, so that a look at a file need not find its folder again."""
     try:
-        with os.scandir(folder) as entries:
-            listed = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_name)
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return
-    for entry in listed:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(entry.path, f"{shown}/{entry.name}")
-        elif entry.name.endswith(".md"):
-            try:
-                yield f"{shown}/{entry.name}", entry.path, entry.stat(follow_symlinks=False)
-            except OSError:
-                continue  # it was removed meanwhile
-
-
-def _name(entry: os.DirEntry[str]) -> str:
-    return entry.name
+    try:
+        with os.scandir(opened) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.startswith("."):
+                    continue
+                if name.endswith(".md") and entry.is_file(follow_symlinks=False):
+                    try:
+                        info = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue  # it was removed meanwhile
+                    if info.st_size <= MAX_BYTES:
+                        found.append(MemoryFile(f"{shown}/{name}", f"{folder}/{name}", info.st_mtime_ns, info.st_size))
+                elif entry.is_dir(follow_symlinks=False):
+                    _walk(f"{folder}/{name}", f"{shown}/{name}", found)
+    finally:
+        os.close(opened)

@@ -44,8 +44,6 @@ class Ranked:
     score: float
     """0..1."""
     payload: dict[str, Any]
-    text_score: float = 0.0
-    vector_score: float = 0.0
 
 
 def fuse(by_text: Sequence[Hit], by_vector: Sequence[Hit], weights: Weights) -> list[Ranked]:
@@ -54,16 +52,11 @@ def fuse(by_text: Sequence[Hit], by_vector: Sequence[Hit], weights: Weights) -> 
     text, vector = _relative(by_text, floor=0.0), _relative(by_vector, floor=_lowest(by_vector))
     sure = max(_sure(by_text), max((hit.score for hit in by_vector), default=0.0) if weights.vector else 0.0)
     payloads = {hit.id: hit.payload for hit in (*by_vector, *by_text)}
-    ranked = [
-        Ranked(
-            each,
-            _bounded((weights.text * text.get(each, 0.0) + weights.vector * vector.get(each, 0.0)) * sure),
-            payload,
-            text.get(each, 0.0),
-            vector.get(each, 0.0),
-        )
-        for each, payload in payloads.items()
-    ]
+
+    def score(each: str) -> float:
+        return _bounded((weights.text * text.get(each, 0.0) + weights.vector * vector.get(each, 0.0)) * sure)
+
+    ranked = [Ranked(each, score(each), payload) for each, payload in payloads.items()]
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 

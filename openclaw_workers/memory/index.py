@@ -91,10 +91,10 @@ class MemoryIndex:
     def is_ready(self) -> bool:
         return self.collection.count(where(kind=READY, agent=self._agent)) > 0
 
-    def known(self, source: str = "") -> dict[tuple[str, str], dict[str, Any]]:
-        """The documents that are indexed, by source and path."""
-        asked = {"kind": FILE, "agent": self._agent, **({"source": source} if source else {})}
-        found = (payload for _, payload in self.collection.scroll(where(**asked)))
+    def known(self, *sources: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """The documents of these sources that are indexed, by source and path."""
+        asked = where(kind=FILE, agent=self._agent, source=sources)
+        found = (payload for _, payload in self.collection.scroll(asked))
         return {(payload["source"], payload["path"]): payload for payload in found}
 
     def sync(
@@ -110,7 +110,8 @@ class MemoryIndex:
         Raises:
             IndexUnavailable: the index cannot be written; what is missing is indexed next time.
         """
-        known, report = self.known(), SyncReport(len(documents))
+        known = self.known(*complete, *{each.source for each in documents}.difference(complete))
+        report = SyncReport(len(documents))
         given = {(each.source, each.path) for each in documents}
         for source, path in known.keys() - given:
             if source in complete:
@@ -131,7 +132,7 @@ class MemoryIndex:
             ready = {"kind": READY, "agent": self._agent}
             self.collection.upsert([Point(_id(self._agent, READY), ready)])
         if report.indexed or report.removed:
-            self.collection.flush()
+            self.collection.finish()
         return report
 
     def forget_agent(self) -> None:

@@ -132,6 +132,8 @@ class ServerCollection:
     def flush(self) -> None:
         """Nothing to do: each write waits until the server has it."""
 
+    finish = flush
+
 
 def asked(url: str, call: Callable[[], T]) -> T:
     from httpx import HTTPError  # noqa: PLC0415

@@ -27,7 +27,7 @@ def model_files(model: ModelInfo, files: Iterable[Attachment]) -> ModelFiles:
 
 
 def withhold(files: ModelFiles) -> None:
-    """Do not send these files to these models any more."""
+    """Stop sending these files to these models."""
     _withheld.update(files)
 
 

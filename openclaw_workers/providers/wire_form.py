@@ -1,7 +1,7 @@
 """Requests as bytes, in which each entry of the conversation is converted once.
 
-A conversation is sent again with each call. To build it anew took longer than all else in a long one, and so did the
-SDKs: they copy or compare each field of what they are given. So a body is put together here from JSON that was kept
+A conversation is sent again with each call. In a long one, building it from scratch took longer than all else. So did
+the SDKs, which copy or compare each field that they are given. So a body is put together here from JSON that is kept
 with the entries, and the SDKs send it as it is.
 """
 

@@ -20,22 +20,26 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 
-def channels_answer(place: Installation) -> dict[str, Any]:
+def channels_answer(installation: Installation) -> dict[str, Any]:
     """Every configured account."""
-    channels = place.stores.channels
-    rows = [account_json(each, channels.state(each.account)) for each in configured_accounts(place.loaded.settings)]
+    channels = installation.stores.channels
+    rows = [
+        account_json(each, channels.state(each.account)) for each in configured_accounts(installation.loaded.settings)
+    ]
     return {"ok": True, "channels": rows}
 
 
-def channel_answer(place: Installation, wanted: str) -> dict[str, Any]:
+def channel_answer(installation: Installation, wanted: str) -> dict[str, Any]:
     """One account in full.
 
     Raises:
         NotFound: there is no such account.
     """
-    found = find_account(place, wanted)
-    channels, account = place.stores.channels, found.account
-    refusals = [each for each in place.stores.pairings.refusals() if (each.channel, each.account_id) == _pair(account)]
+    found = find_account(installation, wanted)
+    channels, account = installation.stores.channels, found.account
+    refusals = [
+        each for each in installation.stores.pairings.refusals() if (each.channel, each.account_id) == _pair(account)
+    ]
     return {
         "ok": True,
         **account_json(found, channels.state(account)),
@@ -45,13 +49,13 @@ def channel_answer(place: Installation, wanted: str) -> dict[str, Any]:
     }
 
 
-def find_account(place: Installation, wanted: str) -> ConfiguredAccount:
+def find_account(installation: Installation, wanted: str) -> ConfiguredAccount:
     """The account that `channel` or `channel/account` names.
 
     Raises:
         NotFound: there is no such account.
     """
-    known = configured_accounts(place.loaded.settings)
+    known = configured_accounts(installation.loaded.settings)
     for each in known:
         if wanted in (each.name, f"{each.account.channel}/{each.account.account_id}"):
             return each

@@ -8,8 +8,9 @@ from typing import Any
 
 from openclaw_workers.domain.runs import WORKER_LANES
 from openclaw_workers.domain.suggest import did_you_mean
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.workers import WorkerInfo, Workers
+from openclaw_workers.store.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,18 +29,20 @@ def journal_of(reader: Reader, run: Run) -> list[TranscriptEntry]:
     return found
 
 
-def archived_journal_of(place: Installation, run: Run) -> list[TranscriptEntry]:
+def archived_journal_of(installation: Installation, run: Run) -> list[TranscriptEntry]:
     """The run's entries in the archive of a session that was reset or deleted, wherever that is.
 
     Raises:
         ArchiveUnreachable: it is at a place that does not answer.
     """
-    finder = ArchiveFinder(place.stores.archives, PlaceClient(place.stores.place_requests), place.loaded.state_dir)
+    finder = ArchiveFinder(
+        installation.stores.archives, PlaceClient(installation.stores.place_requests), installation.loaded.state_dir
+    )
     entries = map(_readable, finder.lines_of(run))
     return [entry for entry in entries if entry is not None and entry.run_id == run.id]
 
 
-def session_fate(reader: Reader, run: Run) -> Literal["live", "reset", "deleted"]:
+def session_state(reader: Reader, run: Run) -> Literal["live", "reset", "deleted"]:
     """Whether the session still has the id under which the run ran, was reset since, or is deleted."""
     row = reader.row(run.session_key)
     if not row:

@@ -19,32 +19,34 @@ if TYPE_CHECKING:
 MOST_RESULTS = 100
 
 
-def memory_of(place: Installation) -> MemoryClient:
+def memory_of(installation: Installation) -> MemoryClient:
     """The service worker that owns the memory index of this state directory."""
-    stores = place.stores
-    return MemoryClient(stores.memory, PlaceClient(stores.place_requests), lambda: state_dir_id(place.loaded.state_dir))
+    stores = installation.stores
+    return MemoryClient(
+        stores.memory, PlaceClient(stores.place_requests), lambda: state_dir_id(installation.loaded.state_dir)
+    )
 
 
-def memory_status(place: Installation, agent: str | None) -> dict[str, Any]:
+def memory_status(installation: Installation, agent: str | None) -> dict[str, Any]:
     """What is indexed for one agent, or for each."""
-    return {"ok": True, "agents": [memory_of(place).status(each) for each in _agents(place, agent)]}
+    return {"ok": True, "agents": [memory_of(installation).status(each) for each in _agents(installation, agent)]}
 
 
 def memory_index(
-    place: Installation,
+    installation: Installation,
     agent: str | None,
     *,
     force: bool,
     progress: Callable[[str], Callable[[int, int], None]] = lambda agent: lambda done, all_of: None,
 ) -> dict[str, Any]:
-    """Bring the index up to date; `progress` gives, for an agent, a function that is told how far it is."""
-    memory = memory_of(place)
-    reports = [memory.sync(each, force=force, progress=progress(each)) for each in _agents(place, agent)]
+    """Bring the index up to date; `progress` gives, for an agent, a function that is called with its progress."""
+    memory = memory_of(installation)
+    reports = [memory.sync(each, force=force, progress=progress(each)) for each in _agents(installation, agent)]
     return {"ok": True, "agents": reports}
 
 
 def memory_search(
-    place: Installation,
+    installation: Installation,
     query: str,
     *,
     agent: str | None = None,
@@ -56,37 +58,37 @@ def memory_search(
     if session is not None:
         visible = visibility(session)
     else:
-        visible = Visibility(resolve_agent_id(place.loaded.settings, explicit=agent), (), sees_all=True)
+        visible = Visibility(resolve_agent_id(installation.loaded.settings, explicit=agent), (), sees_all=True)
     asked: dict[str, Any] = {"maxResults": min(limit, MOST_RESULTS)}
     if sources:
         asked["sources"] = list(sources)
-    return {"ok": True, "agentId": visible.agent_id, **memory_of(place).search(query, visible, asked)}
+    return {"ok": True, "agentId": visible.agent_id, **memory_of(installation).search(query, visible, asked)}
 
 
-def memory_files_answer(place: Installation, agent: str | None) -> dict[str, Any]:
+def memory_files_answer(installation: Installation, agent: str | None) -> dict[str, Any]:
     """The memory files of an agent."""
-    wanted = resolve_agent_id(place.loaded.settings, explicit=agent)
-    return {"ok": True, "agentId": wanted, **memory_of(place).files(wanted)}
+    wanted = resolve_agent_id(installation.loaded.settings, explicit=agent)
+    return {"ok": True, "agentId": wanted, **memory_of(installation).files(wanted)}
 
 
 def memory_lines(
-    place: Installation, path: str, *, agent: str | None, first: int | None, count: int | None
+    installation: Installation, path: str, *, agent: str | None, first: int | None, count: int | None
 ) -> dict[str, Any]:
     """Lines of a memory file."""
-    wanted = resolve_agent_id(place.loaded.settings, explicit=agent)
-    return {"ok": True, "agentId": wanted, **memory_of(place).get(wanted, path, first, count)}
+    wanted = resolve_agent_id(installation.loaded.settings, explicit=agent)
+    return {"ok": True, "agentId": wanted, **memory_of(installation).get(wanted, path, first, count)}
 
 
-def memory_checks(place: Installation, agent: str | None) -> dict[str, Any]:
+def memory_checks(installation: Installation, agent: str | None) -> dict[str, Any]:
     """Whether memory can be searched, and what to do if it cannot."""
-    wanted = resolve_agent_id(place.loaded.settings, explicit=agent)
-    checks = list(_checks(place, wanted))
+    wanted = resolve_agent_id(installation.loaded.settings, explicit=agent)
+    checks = list(_checks(installation, wanted))
     return {"ok": all(check["ok"] for check in checks), "agentId": wanted, "checks": checks}
 
 
-def _checks(place: Installation, agent: str) -> list[dict[str, Any]]:
-    memory = memory_of(place)
-    checks = [_check("enabled", *_is_enabled(place, agent))]
+def _checks(installation: Installation, agent: str) -> list[dict[str, Any]]:
+    memory = memory_of(installation)
+    checks = [_check("enabled", *_is_enabled(installation, agent))]
     try:
         status = memory.status(agent)
     except TransientError as error:
@@ -102,8 +104,8 @@ def _checks(place: Installation, agent: str) -> list[dict[str, Any]]:
     return checks
 
 
-def _is_enabled(place: Installation, agent: str) -> tuple[bool, str]:
-    enabled = resolve_agent(place.loaded.settings, agent, default_model="offline/demo").memory_search.enabled
+def _is_enabled(installation: Installation, agent: str) -> tuple[bool, str]:
+    enabled = resolve_agent(installation.loaded.settings, agent, default_model="offline/demo").memory_search.enabled
     return enabled, "yes" if enabled else f"memorySearch.enabled is false for {agent}; its agent has no memory tools"
 
 
@@ -111,6 +113,6 @@ def _check(name: str, is_ok: bool, detail: str) -> dict[str, Any]:
     return {"name": name, "ok": is_ok, "detail": detail}
 
 
-def _agents(place: Installation, agent: str | None) -> Sequence[str]:
-    settings = place.loaded.settings
+def _agents(installation: Installation, agent: str | None) -> Sequence[str]:
+    settings = installation.loaded.settings
     return [resolve_agent_id(settings, explicit=agent)] if agent else agent_ids(settings)

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 
-def keys_answer(place: Installation) -> dict[str, Any]:
+def keys_answer(installation: Installation) -> dict[str, Any]:
     """Every key of every provider, paused or ready."""
-    pauses, now = _pauses(place).all()
+    pauses, now = _pauses(installation).all()
     rows = [cooldown_json(pause, now) for pause in pauses]
     paused = {(pause.provider, pause.profile) for pause in pauses}
-    rows += [ready_json(*each) for each in _configured(place) if each not in paused]
+    rows += [ready_json(*each) for each in _configured(installation) if each not in paused]
     rows.sort(key=lambda row: (row["provider"], row["profile"], row["model"] or "", row["until"] or 0))
     return {"ok": True, "at": now, "profiles": rows}
 
 
-def models_answer(place: Installation) -> dict[str, Any]:
+def models_answer(installation: Installation) -> dict[str, Any]:
     """The models that agents use or people can choose: those that are configured, then others that have a key."""
-    settings = place.loaded.settings
+    settings = installation.loaded.settings
     default = default_model(settings, os.environ)
     catalog, names = Catalog(settings.models), display_names(settings)
     aliases, users = _turned(model_aliases(settings)), _users(settings, default)
@@ -68,17 +68,17 @@ def _turned(found: Mapping[str, str]) -> dict[str, list[str]]:
     return turned
 
 
-def resume_keys(place: Installation, wanted: str) -> tuple[list[Cooldown], int]:
+def resume_keys(installation: Installation, wanted: str) -> tuple[list[Cooldown], int]:
     """End the pauses of a provider's keys, or of one key; return them, and the time now.
 
     Raises:
         NotFound: there is no such provider or key.
     """
     provider, _, profile = wanted.partition("/")
-    store = _pauses(place)
+    store = _pauses(installation)
     pauses, now = store.all()
     ended = [pause for pause in pauses if pause.is_of(provider, profile)]
-    known = {(pause.provider, pause.profile) for pause in pauses} | set(_configured(place))
+    known = {(pause.provider, pause.profile) for pause in pauses} | set(_configured(installation))
     if not any(name == provider and profile in ("", each) for name, each in known):
         raise NotFound(f"no provider or key {wanted}", hint="`ocw models status` lists them")
     store.end(ended)
@@ -89,14 +89,14 @@ def resumed_answer(ended: list[Cooldown], now: int) -> dict[str, Any]:
     return {"ok": True, "resumed": [cooldown_json(pause, now) for pause in ended]}
 
 
-def _pauses(place: Installation) -> CooldownList:
-    return CooldownList(place.stores.redis, place.stores.keys)
+def _pauses(installation: Installation) -> CooldownList:
+    return CooldownList(installation.stores.redis, installation.stores.keys)
 
 
-def _configured(place: Installation) -> list[tuple[str, str]]:
+def _configured(installation: Installation) -> list[tuple[str, str]]:
     """The keys that all agents share. Keys of a single agent are listed only while they are paused."""
     found = []
-    for name, given in place.loaded.settings.models.providers.items():
+    for name, given in installation.loaded.settings.models.providers.items():
         profiles = [profile.id for profile in given.auth_profiles]
         if given.api_key is not None or (not profiles and given.base_url):
             profiles.append("default")

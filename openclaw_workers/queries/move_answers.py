@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.config.resolve import placed_workspaces, resolve_agent_id
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.suggest import did_you_mean
-from openclaw_workers.errors import BadInput, ConflictError, NotFound
+from openclaw_workers.engine.place_client import PlaceClient
+from openclaw_workers.engine.shell.agent_commands import AgentCommands
+from openclaw_workers.errors import BadInput, ConflictError, NotFound, OpenClawError
 
 if TYPE_CHECKING:
+    from openclaw_workers.domain.worker_info import WorkerInfo
     from openclaw_workers.queries.installation import Installation
     from openclaw_workers.store.moves import Move
-    from openclaw_workers.store.workers import WorkerInfo
 
 
-def begin_move(place: Installation, agent: str, to_host: str, *, with_files: bool) -> Move:
+def begin_move(installation: Installation, agent: str, to_host: str, *, with_files: bool) -> Move:
     """Begin to move an agent's files; a move to the same host that is under way is gone on with.
 
     Raises:
         NotFound: there is no such agent or host, or the agent has no files yet.
         BadInput: the agent has no place, or the host has it already.
-        ConflictError: a turn of the agent is running, its files are being moved elsewhere, or nobody can send them.
+        ConflictError: a turn or a background command of the agent is running, its files are being moved elsewhere, or
+            nobody can send them.
     """
-    agent_id, stores = _placed(place, agent), place.stores
+    agent_id, stores = _placed(installation, agent), installation.stores
     current = stores.moves.current(agent_id)
     if current is not None and current.to_host == to_host and current.with_files == with_files:
         return current
@@ -41,17 +44,25 @@ def begin_move(place: Installation, agent: str, to_host: str, *, with_files: boo
         where = bound.where if bound else ""
         hint = f"start `ocw up` at {where}, or begin with an empty workspace: --without-files"
         raise ConflictError(f"no live service worker sees the files of agent {agent_id}", hint=hint)
-    return stores.moves.begin(agent_id, to_host, uuid.uuid4().hex, with_files=with_files)
+    commands = AgentCommands(stores.workers, PlaceClient(stores.place_requests), agent_id)
+    commands.refuse_running()
+    move = stores.moves.begin(agent_id, to_host, uuid.uuid4().hex, with_files=with_files)
+    try:
+        commands.refuse_running()  # the last turn may have left one; from now on none begins
+    except OpenClawError:
+        stores.moves.end(move, "cancelled")
+        raise
+    return move
 
 
-def current_move(place: Installation, agent: str) -> Move:
+def current_move(installation: Installation, agent: str) -> Move:
     """The move of an agent's files that is under way.
 
     Raises:
         NotFound: there is none.
     """
-    agent_id = resolve_agent_id(place.loaded.settings, explicit=agent)
-    found = place.stores.moves.current(agent_id)
+    agent_id = resolve_agent_id(installation.loaded.settings, explicit=agent)
+    found = installation.stores.moves.current(agent_id)
     if found is None:
         raise NotFound(
             f"the files of agent {agent_id} are not being moved", hint=f"`ocw agents move {agent_id} --to HOST` does so"
@@ -59,26 +70,28 @@ def current_move(place: Installation, agent: str) -> Move:
     return found
 
 
-def cancel_move(place: Installation, agent: str) -> Move:
+def cancel_move(installation: Installation, agent: str) -> Move:
     """End a move; the agent keeps its old files.
 
     Raises:
         NotFound: there is none.
         ConflictError: it has just ended otherwise.
     """
-    move = current_move(place, agent)
-    if not place.stores.moves.end(move, "cancelled"):
-        raise ConflictError(f"the move of agent {move.agent_id} is over: {place.stores.moves.get(move.id).state}")
-    return place.stores.moves.get(move.id)
+    move = current_move(installation, agent)
+    if not installation.stores.moves.end(move, "cancelled"):
+        raise ConflictError(
+            f"the move of agent {move.agent_id} is over: {installation.stores.moves.get(move.id).state}"
+        )
+    return installation.stores.moves.get(move.id)
 
 
-def move_answer(place: Installation, move_id: str) -> dict[str, Any]:
+def move_answer(installation: Installation, move_id: str) -> dict[str, Any]:
     """How far a move is.
 
     Raises:
         NotFound: there is none of that id.
     """
-    now = place.stores.moves.get(move_id)
+    now = installation.stores.moves.get(move_id)
     return {
         "ok": now.state in ("copying", "done", "cancelled"),
         "id": now.id,
@@ -97,10 +110,10 @@ def move_answer(place: Installation, move_id: str) -> dict[str, Any]:
     }
 
 
-def _placed(place: Installation, agent: str) -> str:
-    settings = place.loaded.settings
+def _placed(installation: Installation, agent: str) -> str:
+    settings = installation.loaded.settings
     agent_id = resolve_agent_id(settings, explicit=agent)
-    if agent_id not in placed_workspaces(settings, place.loaded.state_dir):
+    if agent_id not in placed_workspaces(settings, installation.loaded.state_dir):
         raise BadInput(f"agent {agent_id} runs anywhere: its workspace.place is any", hint="there is nothing to move")
     return agent_id
 

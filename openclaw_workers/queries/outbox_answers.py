@@ -16,7 +16,7 @@ LOOKED_AT = 10_000
 
 
 def outbox_answer(
-    place: Installation,
+    installation: Installation,
     limit: int,
     *,
     state: str | None = None,
@@ -24,8 +24,8 @@ def outbox_answer(
     may_see: Callable[[OutboxEntry], bool] = lambda entry: True,
 ) -> dict[str, Any]:
     """Messages that wait, are unknown or failed, newest first; `with_sent`: also those sent or dropped of late."""
-    store = place.stores.outbox
+    store = installation.stores.outbox
     with_sent = with_sent or state in (OutgoingState.SENT, OutgoingState.DROPPED)
     found = store.entries(with_sent=with_sent, limit=max(limit, LOOKED_AT))
     wanted = [entry for entry in found if state in (None, entry.state) and may_see(entry)]
-    return {"ok": True, **outbox_json(wanted[:limit], store.senders(), place.stores.due.now_ms())}
+    return {"ok": True, **outbox_json(wanted[:limit], store.senders(), installation.stores.due.now_ms())}

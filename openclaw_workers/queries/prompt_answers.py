@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 
-def prompt_answer(place: Installation, wanted: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+def prompt_answer(installation: Installation, wanted: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     """The parts of a prompt with their sizes and texts. `ask` has a worker of the service lane build it.
 
     Raises:
         NotFound: there is no such agent.
         TransientError: no worker of that lane is running.
     """
-    agent = resolve_agent_id(place.loaded.settings, explicit=wanted)
-    require_service_worker(place)
+    agent = resolve_agent_id(installation.loaded.settings, explicit=wanted)
+    require_service_worker(installation)
     prompt = ask(agent)
     texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
     parts = [{**part, "text": texts[part["name"]]} for part in prompt["parts"]]

@@ -8,13 +8,14 @@ from openclaw_workers.config.resolve import agent_ids
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.question import Question
 from openclaw_workers.engine.approvals.answers import Answers
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.errors import NotFound
+from openclaw_workers.queries.installation import Installation
 from openclaw_workers.views.questions import allowed_json, question_json
 
 
-def questions_answer(stores: Stores, only: str | None = None) -> dict[str, Any]:
+def questions_answer(installation: Installation, only: str | None = None) -> dict[str, Any]:
     """What waits for an answer, and what was allowed for longer. `only`: of this agent alone."""
+    stores = installation.stores
     standing = stores.standing_approvals
     patterns = [(agent, standing.patterns(agent)) for agent in agent_ids(stores.settings)]
     allowed = allowed_json(patterns, standing.operations())
@@ -48,13 +49,13 @@ def _of_agent(question: Question, only: str | None) -> Question:
     return question
 
 
-def revoked_answer(stores: Stores, agent: str, what: str) -> dict[str, Any]:
+def revoked_answer(installation: Installation, agent: str, what: str) -> dict[str, Any]:
     """Take back what was allowed always, or for a time.
 
     Raises:
         NotFound: it was not allowed.
     """
-    standing = stores.standing_approvals
+    standing = installation.stores.standing_approvals
     if not standing.revoke(agent, what) and not standing.forget(what):
         raise NotFound(f"{what!r} is not allowed for agent {agent}", hint="`ocw approvals list` shows what is")
     return {"ok": True, "agentId": agent, "revoked": what}

@@ -21,7 +21,7 @@ PREFIX_CHARS = 3
 """The fewest characters that a run is found by."""
 
 
-def find_run(place: Installation, wanted: str) -> Run:
+def find_run(installation: Installation, wanted: str) -> Run:
     """The run with that id, or with an id that begins so; `run-` in front may be left out. `last` is the newest run.
 
     Raises:
@@ -31,25 +31,25 @@ def find_run(place: Installation, wanted: str) -> Run:
     """
     wanted = replace_surrogates(wanted)
     if wanted == LAST:
-        return _last(place)
+        return _last(installation)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
-    run = place.stores.reader.run(run_id)
+    run = installation.stores.reader.run(run_id)
     if run is not None:
         return run
-    if place.overview.has_run(run_id):
-        raise damage_of(place, f"run {run_id}", hint="`ocw status --damaged` says what to do")
-    recent = [run.id for run in islice(place.stores.reader.each_run(), RECENT_RUNS)]
+    if installation.overview.has_run(run_id):
+        raise damage_of(installation, f"run {run_id}", hint="`ocw status --damaged` says what to do")
+    recent = [run.id for run in islice(installation.stores.reader.each_run(), RECENT_RUNS)]
     begun = [each for each in recent if each.startswith(run_id)] if len(run_id) >= len("run-") + PREFIX_CHARS else []
     if len(begun) > 1:
         raise BadInput(f"several runs begin with {run_id}: {', '.join(begun[:5])}", hint="write more of the id")
     if begun:
-        return find_run(place, begun[0])
+        return find_run(installation, begun[0])
     guess = did_you_mean(run_id, recent, cutoff=0.8)
     raise NotFound(f"no run {run_id}", hint=guess or "`ocw runs list` shows recent runs")
 
 
-def _last(place: Installation) -> Run:
-    newest = next(iter(place.stores.reader.each_run()), None)
+def _last(installation: Installation) -> Run:
+    newest = next(iter(installation.stores.reader.each_run()), None)
     if newest is None:
         raise NotFound("there is no run yet", hint='`ocw agent "hello"` starts one')
     return newest

@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def require_service_worker(place: Installation) -> None:
+def require_service_worker(installation: Installation) -> None:
     """Raises:
     TransientError: no worker of the service lane is running.
     """
-    if not has_service_worker(place):
+    if not has_service_worker(installation):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
 
 
-def has_service_worker(place: Installation) -> bool:
-    return has_worker(place.stores.workers.all(), Lane.SERVICE)
+def has_service_worker(installation: Installation) -> bool:
+    return has_worker(installation.stores.workers.all(), Lane.SERVICE)
 
 
 def tools_answer(
-    place: Installation, session: SessionKey, authority: str, ask: Callable[[SessionKey, str], Json]
+    installation: Installation, session: SessionKey, authority: str, ask: Callable[[SessionKey, str], Json]
 ) -> Json:
     """All tools of the workers, and which of them a session has."""
-    require_service_worker(place)
+    require_service_worker(installation)
     return {"ok": True, **ask(session, authority)}
 
 
 def tool_answer(
-    place: Installation, tool: str, session: SessionKey, authority: str, ask: Callable[[SessionKey, str], Json]
+    installation: Installation, tool: str, session: SessionKey, authority: str, ask: Callable[[SessionKey, str], Json]
 ) -> Json:
     """Whether a session has one tool; if not, why.
 
     Raises:
         NotFound: no worker has a tool of that name.
     """
-    report = tools_answer(place, session, authority, ask)
+    report = tools_answer(installation, session, authority, ask)
     known = {each["name"]: each for each in report.pop("tools")}
     found = known.get(tool) or known.get(tool.strip().lower())
     if found is None:
@@ -53,7 +53,7 @@ def tool_answer(
     return {**report, "tool": found}
 
 
-def sandbox_answer(place: Installation, session: SessionKey, ask: Callable[[SessionKey], Json]) -> Json:
+def sandbox_answer(installation: Installation, session: SessionKey, ask: Callable[[SessionKey], Json]) -> Json:
     """Where the commands of a session run, and what holds each limit."""
-    require_service_worker(place)
+    require_service_worker(installation)
     return {"ok": True, **ask(session)}

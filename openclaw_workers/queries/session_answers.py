@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import resolve_agent, resolve_agent_id
+from openclaw_workers.domain.events import SessionState
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.sessions import find_session
-from openclaw_workers.store.llm.ledger import Ledger, Total
-from openclaw_workers.store.reader import SessionState
+from openclaw_workers.store.llm.ledger import Total
 from openclaw_workers.views.sessions import session_cost, session_details_json, session_json
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Listed = list[tuple[SessionEntry, SessionState]]
 
 
 def recent_sessions(
-    place: Installation,
+    installation: Installation,
     limit: int,
     agent_id: str | None = None,
     *,
@@ -40,7 +40,7 @@ def recent_sessions(
     Raises:
         NotFound: there is no such agent. One with sessions may have been removed from the configuration.
     """
-    reader = place.stores.reader
+    reader = installation.stores.reader
     wanted = (
         row
         for row in reader.each_session()
@@ -50,18 +50,18 @@ def recent_sessions(
     )
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, offset, offset + limit)]
     if agent_id is not None and not found and not offset:
-        check_agent(place, agent_id)
+        check_agent(installation, agent_id)
     return found
 
 
-def check_agent(place: Installation, agent_id: str) -> None:
-    resolve_agent_id(place.loaded.settings, explicit=agent_id)
+def check_agent(installation: Installation, agent_id: str) -> None:
+    resolve_agent_id(installation.loaded.settings, explicit=agent_id)
 
 
-def sessions_answer(place: Installation, found: Listed) -> dict[str, Any]:
-    main_key = place.session_rules.main_key
+def sessions_answer(installation: Installation, found: Listed) -> dict[str, Any]:
+    main_key = installation.session_rules.main_key
     listed = [session_json(row, control, main_key) for row, control in found]
-    return {"ok": True, "sessions": listed, "unreadable": place.stores.reader.unreadable}
+    return {"ok": True, "sessions": listed, "unreadable": installation.stores.reader.unreadable}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,40 +88,40 @@ class SessionDetails:
         )
 
 
-def session_details(place: Installation, wanted: str) -> SessionDetails:
-    key, row = find_session(place, wanted)
-    reader = place.stores.reader
+def session_details(installation: Installation, wanted: str) -> SessionDetails:
+    key, row = find_session(installation, wanted)
+    reader = installation.stores.reader
     return SessionDetails(
         key,
         row,
         reader.control(key),
-        dict(place.overview.receipts(key)),
+        dict(installation.overview.receipts(key)),
         [dict(note) for note in reader.quarantined() if key in note["where"].split()],
-        _cost(place, row),
-        _thinking_default(place, row.agent_id),
+        _cost(installation, row),
+        _thinking_default(installation, row.agent_id),
     )
 
 
 def transcript_page(
-    place: Installation, session: SessionKey, limit: int | None, before: int | None = None
+    installation: Installation, session: SessionKey, limit: int | None, before: int | None = None
 ) -> tuple[list[dict[str, Any]], int]:
     """The newest entries, or those before a position, oldest first; and the position of the first one."""
-    end = place.stores.reader.transcript_length(session)
+    end = installation.stores.reader.transcript_length(session)
     if before is not None:
         end = min(end, before)
     start = max(0, end - limit) if limit else 0
-    raws, _ = place.stores.reader.raw_transcript(session, start, end - 1) if end > start else ([], 0)
+    raws, _ = installation.stores.reader.raw_transcript(session, start, end - 1) if end > start else ([], 0)
     return [json.loads(raw) for raw in raws], start
 
 
-def _cost(place: Installation, row: SessionEntry) -> Total:
+def _cost(installation: Installation, row: SessionEntry) -> Total:
     """Read the days of the ledger since the session was created or last reset."""
     days = 2 + (now_ms() - row.session_started_at) // DAY_MS
-    return session_cost(row, Ledger(place.stores.redis, place.stores.keys).calls(days))
+    return session_cost(row, installation.stores.ledger.calls(days))
 
 
-def _thinking_default(place: Installation, agent_id: str) -> str | None:
+def _thinking_default(installation: Installation, agent_id: str) -> str | None:
     try:
-        return resolve_agent(place.loaded.settings, agent_id).thinking_default
+        return resolve_agent(installation.loaded.settings, agent_id).thinking_default
     except NotFound:
         return None  # the agent is no longer configured

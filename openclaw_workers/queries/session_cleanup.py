@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 
-def cleanup_answer(place: Installation, waker: Waker, archives: ArchiveWriter, *, is_dry: bool) -> dict[str, Any]:
+def cleanup_answer(
+    installation: Installation, waker: Waker, archives: ArchiveWriter, *, is_dry: bool
+) -> dict[str, Any]:
     """Roll over expired sessions and remove unused and surplus ones; in a dry run, what would be done."""
-    maintenance = maintenance_of(place.stores, waker, archives)
+    maintenance = maintenance_of(installation.stores, waker, archives)
     found = [finding_json(each) for each in maintenance.clean_up(is_dry_run=is_dry)]
     return {"ok": True, "dryRun": is_dry, "sessions": found}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 
-def named_key(place: Installation, wanted: str) -> SessionKey:
+def named_key(installation: Installation, wanted: str) -> SessionKey:
     """The key that a person named. The empty name, which elsewhere means the main session, is refused here.
 
     Otherwise `ocw sessions delete $UNSET` would delete the main session.
@@ -25,20 +25,20 @@ def named_key(place: Installation, wanted: str) -> SessionKey:
     """
     if not wanted.strip():
         raise BadInput("the KEY of a session is empty", hint="`ocw sessions list` shows the sessions")
-    return named_session(wanted, place.session_rules)
+    return named_session(wanted, installation.session_rules)
 
 
-def find_key(place: Installation, wanted: str) -> SessionKey:
+def find_key(installation: Installation, wanted: str) -> SessionKey:
     """The key of an existing session, even if its row is damaged: it can still be reset or deleted.
 
     Raises:
         BadInput, NotFound: as for `find_session`.
     """
-    key = named_key(place, wanted)
-    return key if place.overview.is_listed(key) else find_session(place, wanted)[0]
+    key = named_key(installation, wanted)
+    return key if installation.overview.is_listed(key) else find_session(installation, wanted)[0]
 
 
-def find_session(place: Installation, wanted: str) -> tuple[SessionKey, SessionEntry]:
+def find_session(installation: Installation, wanted: str) -> tuple[SessionKey, SessionEntry]:
     """An existing session. Its agent may have been removed from the configuration.
 
     Raises:
@@ -46,36 +46,36 @@ def find_session(place: Installation, wanted: str) -> tuple[SessionKey, SessionE
         NotFound: there is none; the hint names the most similar one.
         CorruptRecord: its row is damaged.
     """
-    key = named_key(place, wanted)
-    row = place.stores.reader.session(key)
+    key = named_key(installation, wanted)
+    row = installation.stores.reader.session(key)
     if row is not None:
         return key, row
-    if place.overview.is_listed(key):
+    if installation.overview.is_listed(key):
         raise damage_of(
-            place,
+            installation,
             f"session {key}",
             hint=f"`ocw sessions reset {key}` resets it, `ocw sessions delete {key}` removes it",
         )
-    keys = place.overview.session_keys()
+    keys = installation.overview.session_keys()
     begun = [each for each in keys if each.startswith(f"{key}-")]  # a key without the end of its UUID
     if len(begun) == 1:
-        return find_session(place, begun[0])
+        return find_session(installation, begun[0])
     guess = did_you_mean(key, keys, cutoff=0.8)
     raise NotFound(f"no session {key}", hint=guess or "`ocw sessions list` shows the sessions")
 
 
-def check_label_is_free(place: Installation, session: SessionKey, label: str) -> None:
+def check_label_is_free(installation: Installation, session: SessionKey, label: str) -> None:
     """See that no other session of the agent has a label.
 
     Raises:
         ConflictError: one has it.
     """
-    others = sessions_labelled(place.stores.reader, label, besides=session) if label else []
+    others = sessions_labelled(installation.stores.reader, label, besides=session) if label else []
     if others:
         raise ConflictError(f"{others[0]} is labelled {label!r} already", hint="choose another label")
 
 
-def damage_of(place: Installation, where: str, *, hint: str) -> CorruptRecord:
+def damage_of(installation: Installation, where: str, *, hint: str) -> CorruptRecord:
     """The error for a damaged record, with the reason noted in quarantine."""
-    reasons = [note["why"] for note in place.stores.reader.quarantined() if note["where"] == where]
+    reasons = [note["why"] for note in installation.stores.reader.quarantined() if note["where"] == where]
     return CorruptRecord(where, reasons[0] if reasons else "its record is gone", hint=hint)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import agent_ids
-from openclaw_workers.domain.runs import WORKER_LANES
 from openclaw_workers.queries.usage_names import UsageNames
 from openclaw_workers.store.configs import Configs
 from openclaw_workers.store.ingresses import Ingresses
-from openclaw_workers.store.llm.ledger import Ledger, Total, totals
+from openclaw_workers.store.llm.ledger import Total, totals
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.views.status import status_json
 from openclaw_workers.views.usage import total_json
@@ -23,16 +22,15 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 
-def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str, Any]:
+def status_fields(installation: Installation, undelivered: Sequence[Batch]) -> dict[str, Any]:
     """`undelivered`: the announces that wait, or that are blocked."""
-    stores, overview = place.stores, place.overview
-    configured = agent_ids(place.loaded.settings)
+    stores, overview = installation.stores, installation.overview
+    configured = agent_ids(installation.loaded.settings)
     bound = [each for each in stores.places.all() if each.agent_id in configured]
-    with_queue = sorted({each.place for each in bound if each.has_queue})
     return status_json(
         workers=stores.workers.all(),
         held=overview.held(),
-        queues={lane: overview.queue(lane, with_queue) for lane in WORKER_LANES},
+        queues=overview.queues(),
         caps=stores.caps,
         waiting=overview.waiting(),
         totals=overview.totals(),
@@ -46,10 +44,12 @@ def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str
     )
 
 
-def usage_totals(place: Installation, by: Dimension, days: int, agent: str | None = None) -> tuple[list[Total], Total]:
+def usage_totals(
+    installation: Installation, by: Dimension, days: int, agent: str | None = None
+) -> tuple[list[Total], Total]:
     """Sums of model calls, and the sum of all."""
-    calls = [call for call in Ledger(place.stores.redis, place.stores.keys).calls(days) if agent in (None, call.agent)]
-    sums = totals(calls, UsageNames(place.stores.reader, by).name_of)
+    calls = [call for call in installation.stores.ledger.calls(days) if agent in (None, call.agent)]
+    sums = totals(calls, UsageNames(installation.stores.reader, by).name_of)
     if by == "day":
         sums.sort(key=lambda each: each.name)
     total = Total("total")

@@ -58,13 +58,13 @@ class SubagentIndex:
         raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents")
 
 
-def subagent_index(place: Installation) -> SubagentIndex:
+def subagent_index(installation: Installation) -> SubagentIndex:
     """Read every run on record. That is slow, but only people ask for numbers, and seldom."""
-    children = [run for run in place.stores.reader.each_run(500) if run.is_child]
+    children = [run for run in installation.stores.reader.each_run(500) if run.is_child]
     return SubagentIndex(sorted(children, key=spawn_order))
 
 
-def find_subagent(place: Installation, wanted: str) -> Run:
+def find_subagent(installation: Installation, wanted: str) -> Run:
     """The newest run of a sub-agent, or the run with that id.
 
     Raises:
@@ -73,8 +73,8 @@ def find_subagent(place: Installation, wanted: str) -> Run:
     """
     wanted = replace_surrogates(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
-        return subagent_index(place).find(wanted)
-    run = find_run(place, wanted)
+        return subagent_index(installation).find(wanted)
+    run = find_run(installation, wanted)
     if not run.is_child:
         raise BadInput(f"{run.id} is not a sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
     return run

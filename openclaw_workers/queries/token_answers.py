@@ -8,7 +8,7 @@ from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.tokens import Scope, token_json
 from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.store.tokens import CODE_SECONDS, Tokens
+from openclaw_workers.store.tokens import CODE_SECONDS
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 MOST_NAME_CHARS = 80
 
 
-def tokens_answer(place: Installation) -> dict[str, Any]:
+def tokens_answer(installation: Installation) -> dict[str, Any]:
     """Every token, oldest first, without its secret."""
-    return {"ok": True, "tokens": [token_json(token, used_at) for token, used_at in _tokens(place).all()]}
+    return {"ok": True, "tokens": [token_json(token, used_at) for token, used_at in installation.stores.tokens.all()]}
 
 
 def new_token_answer(
-    place: Installation, scope: Scope, *, name: str, agent: str | None, person: str | None
+    installation: Installation, scope: Scope, *, name: str, agent: str | None, person: str | None
 ) -> dict[str, Any]:
     """A new token with its secret.
 
@@ -31,29 +31,31 @@ def new_token_answer(
         NotFound: there is no such agent.
     """
     if agent is not None:
-        agent = resolve_agent_id(place.loaded.settings, explicit=agent)
+        agent = resolve_agent_id(installation.loaded.settings, explicit=agent)
     if person is not None and parse_subject(person).kind != "person":
         raise BadInput(f"{person!r} is a group", hint="a person is written such as telegram:123456789")
-    token, secret = _tokens(place).create(scope, name=name.strip()[:MOST_NAME_CHARS], agent=agent, person=person)
+    token, secret = installation.stores.tokens.create(
+        scope, name=name.strip()[:MOST_NAME_CHARS], agent=agent, person=person
+    )
     return {"ok": True, "token": secret, **token_json(token, None)}
 
 
-def revoked_answer(place: Installation, token: str) -> dict[str, Any]:
+def revoked_answer(installation: Installation, token: str) -> dict[str, Any]:
     """Raises:
     NotFound: there is no such token.
     """
-    if not _tokens(place).revoke(token):
+    if not installation.stores.tokens.revoke(token):
         raise _no_token(token)
     return {"ok": True, "id": token}
 
 
-def link_answer(place: Installation, token: str, url: str) -> dict[str, Any]:
+def link_answer(installation: Installation, token: str, url: str) -> dict[str, Any]:
     """A link to the ingress at `url` that logs one browser in, once.
 
     Raises:
         NotFound: there is no such token.
     """
-    tokens = _tokens(place)
+    tokens = installation.stores.tokens
     if tokens.get(token) is None:
         raise _no_token(token)
     return {"ok": True, "url": f"{url}/auth/link?code={tokens.login_code(token)}", "seconds": CODE_SECONDS}
@@ -61,7 +63,3 @@ def link_answer(place: Installation, token: str, url: str) -> dict[str, Any]:
 
 def _no_token(token: str) -> NotFound:
     return NotFound(f"no token {token}", hint="`ocw tokens list` shows the ids")
-
-
-def _tokens(place: Installation) -> Tokens:
-    return Tokens(place.stores.redis, place.stores.keys)

@@ -8,31 +8,31 @@ from openclaw_workers.errors import TransientError
 from openclaw_workers.views.worker_reports import plugin_problems, plugins_json, servers_json
 
 if TYPE_CHECKING:
+    from openclaw_workers.domain.worker_info import WorkerInfo
     from openclaw_workers.queries.installation import Installation
-    from openclaw_workers.store.workers import WorkerInfo
 
 
-def plugins_answer(place: Installation) -> dict[str, Any]:
-    return {"ok": True, "workers": plugins_json(_reported(place))}
+def plugins_answer(installation: Installation) -> dict[str, Any]:
+    return {"ok": True, "workers": plugins_json(_reported(installation))}
 
 
-def plugin_check(place: Installation) -> dict[str, Any]:
+def plugin_check(installation: Installation) -> dict[str, Any]:
     """Raises:
     TransientError: no worker runs that could be asked.
     """
-    workers = plugins_json(_reported(place))
+    workers = plugins_json(_reported(installation))
     if not workers:
         raise TransientError("no worker is running, so nobody has loaded a plugin", hint="start one with `ocw up`")
     problems = list(plugin_problems(workers))
     return {"ok": not problems, "workers": len(workers), "problems": problems}
 
 
-def mcp_answer(place: Installation) -> dict[str, Any]:
-    return {"ok": True, "workers": servers_json(_reported(place))}
+def mcp_answer(installation: Installation) -> dict[str, Any]:
+    return {"ok": True, "workers": servers_json(_reported(installation))}
 
 
-def _reported(place: Installation) -> list[tuple[WorkerInfo, dict[str, str]]]:
+def _reported(installation: Installation) -> list[tuple[WorkerInfo, dict[str, str]]]:
     """The live workers with their reports."""
-    workers = place.stores.workers
+    workers = installation.stores.workers
     alive = sorted((info for info in workers.all() if info.alive), key=lambda info: info.id)
     return list(zip(alive, workers.reports([info.id for info in alive]), strict=True))

@@ -1,10 +1,11 @@
-"""Where the API is, and how its errors are told."""
+"""Where the API is, and how it reports errors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -22,6 +23,15 @@ from openclaw_workers.errors import (
 URL_VARIABLE = "OPENCLAW_URL"
 TOKEN_VARIABLE = "OPENCLAW_TOKEN"  # noqa: S105 - the name of a variable
 PREFIX = "/api/v1"
+TERMINAL_HEADER = "X-OpenClaw-Terminal"
+"""Names the user whose command speaks, on the machine of the installation."""
+
+CONNECT_SECONDS = 10.0
+SILENT_SECONDS = 40.0
+"""An event stream sends a comment every 15 seconds, so one that is silent for this long is dead."""
+GONE_SECONDS = 0.5
+"""How long a reader waits before it asks again about a session that is gone."""
+NO_QUERY: Mapping[str, Any] = MappingProxyType({})
 
 REJECTIONS = frozenset(("busy", "full", "children", "tree", "gone"))
 """Codes of a session that does not take a message."""
@@ -56,6 +66,8 @@ class ApiAddress:
 
     url: str
     token: str = field(default="", repr=False)
+    terminal: str = ""
+    """The user whose command speaks to the ingress of their own machine."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -71,8 +83,12 @@ class ApiAddress:
 
     @property
     def headers(self) -> dict[str, str]:
-        given = {"User-Agent": "openclaw-workers"}
-        return {**given, "Authorization": f"Bearer {self.token}"} if self.token else given
+        headers = {"User-Agent": "openclaw-workers"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        if self.terminal:
+            headers[TERMINAL_HEADER] = quote(self.terminal)
+        return headers
 
 
 def path_of(*parts: str) -> str:
@@ -80,11 +96,17 @@ def path_of(*parts: str) -> str:
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
+def given_query(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is not given; flags as JSON writes them."""
+    given = {name: value for name, value in query.items() if value is not None}
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+
+
 def error_of(status: int, body: bytes) -> OpenClawError:
     """The error that an answer tells of, as the same class that a local call would raise."""
     try:
-        told: Any = json.loads(body)["error"]
-        message, hint, code = str(told["message"]), told.get("hint"), told.get("code")
+        failure: Any = json.loads(body)["error"]
+        message, hint, code = str(failure["message"]), failure.get("hint"), failure.get("code")
     except (ValueError, KeyError, TypeError, AttributeError):
         message, hint, code = f"the ingress answered with status {status}", None, None
     if code == "corrupt_record":

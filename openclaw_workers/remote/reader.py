@@ -6,28 +6,15 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from openclaw_workers.client.aio import AsyncFollower
-from openclaw_workers.client.protocol import (
-    ReadBatches,
-    ReadChildren,
-    ReadEvents,
-    ReadLastEventId,
-    ReadOpenBatches,
-    ReadReceipt,
-    ReadRun,
-    ReadState,
-    ReadWorkers,
-    Request,
-    Sleep,
-)
-from openclaw_workers.domain.ids import BatchId, SessionKey
+from openclaw_workers.client.async_follower import AsyncFollower
+from openclaw_workers.client.protocol import ReadBatches, ReadEvents, ReadRun, Request, Sleep
+from openclaw_workers.domain.events import Event
+from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.errors import NotFound, OpenClawError
-from openclaw_workers.remote.address import path_of, unreachable
-from openclaw_workers.remote.records import batch_of, event_of, receipt_of, run_of, state_of, worker_of
+from openclaw_workers.remote.address import GONE_SECONDS, path_of, unreachable
+from openclaw_workers.remote.reads import read_of
+from openclaw_workers.remote.records import event_of
 from openclaw_workers.remote.transport import AsyncTransport
-from openclaw_workers.store.reader import Event
-
-GONE_SECONDS = 0.5
 
 
 class HttpReader(AsyncFollower):
@@ -50,31 +37,21 @@ class HttpReader(AsyncFollower):
             await self._stream.close()
             self._stream = None
 
-    async def _read(self, request: Request[Any]) -> Any:  # noqa: PLR0911  # one return for each request
+    async def _read(self, request: Request[Any]) -> Any:
         match request:
             case ReadEvents(session, after, block_ms):
                 return await self._events(session, after, block_ms / 1000)
-            case ReadLastEventId(session):
-                return (await self._progress(session))["lastEventId"]
-            case ReadReceipt(session, message):
-                found = (await self._progress(session, message=message))["receipt"]
-                return receipt_of(found) if found else None
-            case ReadRun(run):
-                return await self._run(run)
-            case ReadState(session):
-                return state_of(await self._progress(session))
-            case ReadWorkers():
-                status = await self._get("/status")
-                return [worker_of(each) for each in status["workers"]]
-            case ReadChildren(session):
-                return [run_of(each) for each in (await self._progress(session, children=True))["children"]]
-            case ReadOpenBatches(session):
-                return [BatchId(each) for each in (await self._progress(session))["openBatches"]]
-            case ReadBatches(ids):
-                return await self._batches(sorted(ids))
             case Sleep(seconds):
                 return await asyncio.sleep(seconds)
-        raise AssertionError(f"no reader for {request}")
+            case ReadBatches(ids) if not ids:
+                return {}
+        read = read_of(request)
+        try:
+            return read.parse(await self._transport.request("GET", read.path, query=read.query))
+        except NotFound:
+            if isinstance(request, ReadRun):
+                return None
+            raise
 
     async def _events(self, session: SessionKey, after: str, seconds: float) -> list[Event]:
         if self._stream is None or self._stream.at != (session, after):
@@ -90,24 +67,6 @@ class HttpReader(AsyncFollower):
         except OpenClawError:
             await self.close()
             raise
-
-    async def _run(self, run: str) -> Any:
-        try:
-            return run_of(await self._get(path_of("runs", run)))
-        except NotFound:
-            return None
-
-    async def _batches(self, ids: list[BatchId]) -> Any:
-        if not ids:
-            return {}
-        found = (await self._get("/batches", ids=",".join(ids)))["batches"]
-        return {batch.id: batch for batch in map(batch_of, found)}
-
-    async def _progress(self, session: SessionKey, **query: Any) -> Any:
-        return await self._get(path_of("sessions", session, "progress"), **query)
-
-    async def _get(self, path: str, **query: Any) -> Any:
-        return await self._transport.request("GET", path, query=query)
 
 
 class _EventStream:

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic.alias_generators import to_snake
 
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event, SessionState
-from openclaw_workers.store.workers import WorkerInfo
+from openclaw_workers.domain.worker_info import WorkerInfo
 
 _OF_EVENT = frozenset(("seq", "at", "sessionKey"))
 

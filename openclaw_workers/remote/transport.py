@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from types import MappingProxyType
 from typing import Any
 
 import httpx2
 
-from openclaw_workers.remote.address import ApiAddress, error_of, unreachable
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-CONNECT_SECONDS = 10.0
-SILENT_SECONDS = 40.0
-"""An event stream sends a comment every 15 seconds, so one that is silent for this long is dead."""
-
-
-def _query(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is not given; flags as JSON writes them."""
-    given = {name: value for name, value in query.items() if value is not None}
-    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+from openclaw_workers.remote.address import (
+    CONNECT_SECONDS,
+    NO_QUERY,
+    SILENT_SECONDS,
+    ApiAddress,
+    error_of,
+    given_query,
+    unreachable,
+)
 
 
 class AsyncTransport:
@@ -36,7 +32,7 @@ class AsyncTransport:
         await self._client.aclose()
 
     async def request(
-        self, method: str, path: str, *, query: Mapping[str, Any] = NOTHING, body: Mapping[str, Any] | None = None
+        self, method: str, path: str, *, query: Mapping[str, Any] = NO_QUERY, body: Mapping[str, Any] | None = None
     ) -> Any:
         """Make a request and return the JSON of its answer.
 
@@ -45,7 +41,7 @@ class AsyncTransport:
         """
         try:
             answer = await self._client.request(
-                method, self.address.base + path, params=_query(query), json=None if body is None else dict(body)
+                method, self.address.base + path, params=given_query(query), json=None if body is None else dict(body)
             )
         except httpx2.HTTPError as error:
             raise unreachable(self.address, error) from error
@@ -64,7 +60,7 @@ class AsyncTransport:
         headers = {"Accept": "text/event-stream"}
         try:
             async with self._client.stream(
-                "GET", self.address.base + path, params=_query(query), headers=headers, timeout=timeout
+                "GET", self.address.base + path, params=given_query(query), headers=headers, timeout=timeout
             ) as answer:
                 if not answer.is_success:
                     raise error_of(answer.status_code, await answer.aread())

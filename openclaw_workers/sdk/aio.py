@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from openclaw_workers.client.answer_text import AnswerText
-from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.sdk.backend import Backend, NewMessage
 from openclaw_workers.sdk.connect import open_backend
-from openclaw_workers.sdk.following import ANSWER, follow
+from openclaw_workers.sdk.conversation import ANSWER, follow
 from openclaw_workers.sdk.results import Answer, Entry, Event, Run, Session, Stopped, Tree
 
 Wait = Literal["none", "reply", "tree"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from openclaw_workers.client.aio import AsyncFollower
-from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.client.async_follower import AsyncFollower
+from openclaw_workers.domain.accepted import Queued
 
 Json = dict[str, Any]
 

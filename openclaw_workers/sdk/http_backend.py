@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.client.sent_files import upload_json
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
 from openclaw_workers.remote.reader import HttpReader
 from openclaw_workers.remote.transport import AsyncTransport

@@ -1,4 +1,4 @@
-"""An installation reached through Redis: its settings, stores and the doors of the engine. Opened when first used."""
+"""An installation reached through Redis: settings, stores and entry points of the engine. Opened when first used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NobodyToWake:
     def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         return False
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         return ""
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:

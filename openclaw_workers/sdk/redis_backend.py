@@ -15,9 +15,9 @@ from redis.asyncio import Redis
 from openclaw_workers.client.aio import AsyncReader
 from openclaw_workers.client.sent_files import read_files
 from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer, stop_answer
@@ -42,24 +42,24 @@ CHANNEL = "python"
 class RedisBackend:
     """Messages have the authority of the owner: whoever reaches Redis can do everything anyway."""
 
-    def __init__(self, place: LocalInstallation) -> None:
-        self._place = place
+    def __init__(self, installation: LocalInstallation) -> None:
+        self._installation = installation
 
     async def close(self) -> None:
-        self._place.close()
+        self._installation.close()
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[AsyncReader]:
-        seconds = self._place.loaded.settings.engine.accept_timeout_seconds
+        seconds = self._installation.loaded.settings.engine.accept_timeout_seconds
         redis = Redis.from_url(
-            self._place.redis_url,
+            self._installation.redis_url,
             decode_responses=True,
             encoding_errors="replace",
             socket_timeout=seconds,
             socket_connect_timeout=seconds,
         )
         try:
-            yield AsyncReader(redis, self._place.stores.keys, timeout_seconds=seconds)
+            yield AsyncReader(redis, self._installation.stores.keys, timeout_seconds=seconds)
         finally:
             await redis.aclose()
 
@@ -68,48 +68,48 @@ class RedisBackend:
 
     async def sessions(self, *, limit: int, agent: str | None, label: str | None) -> Json:
         def ask() -> Json:
-            return sessions_answer(self._place, recent_sessions(self._place, limit, agent, label=label))
+            return sessions_answer(self._installation, recent_sessions(self._installation, limit, agent, label=label))
 
         return await _in_thread(ask)
 
     async def session(self, key: str) -> Json:
-        main_key = self._place.session_rules.main_key
-        return await _in_thread(lambda: session_details(self._place, key).as_json(main_key))
+        main_key = self._installation.session_rules.main_key
+        return await _in_thread(lambda: session_details(self._installation, key).as_json(main_key))
 
     async def history(self, key: str, limit: int | None) -> list[Json]:
         def ask() -> list[Json]:
-            return transcript_page(self._place, find_session(self._place, key)[0], limit)[0]
+            return transcript_page(self._installation, find_session(self._installation, key)[0], limit)[0]
 
         return await _in_thread(ask)
 
     async def runs(self, *, limit: int, session: str | None, state: str | None) -> Json:
         def ask() -> Json:
-            return runs_answer(self._place, recent_runs(self._place, limit, session=session, state=state))
+            return runs_answer(self._installation, recent_runs(self._installation, limit, session=session, state=state))
 
         return await _in_thread(ask)
 
     async def run(self, run: str) -> Json:
-        return await _in_thread(lambda: run_details(self._place, run).as_json())
+        return await _in_thread(lambda: run_details(self._installation, run).as_json())
 
     async def tree(self, of: str | None, limit: int) -> Json:
         def ask() -> Json:
-            place = self._place
-            roots = recent_trees(place, limit) if of is None else TreeQuery(place, of, limit).read()
-            return trees_answer(place, roots)
+            installation = self._installation
+            roots = recent_trees(installation, limit) if of is None else TreeQuery(installation, of, limit).read()
+            return trees_answer(installation, roots)
 
         return await _in_thread(ask)
 
     async def stop(self, run: str) -> Json:
-        return await _in_thread(stop_answer, self._place, self._place.control, run)
+        return await _in_thread(stop_answer, self._installation, self._installation.control, run)
 
     async def steer(self, run: str, text: str) -> Json:
         return await _in_thread(self._steer, run, text)
 
     def _accept(self, message: NewMessage) -> Queued | Json:
-        place = self._place
-        agent = resolve_agent_id(place.loaded.settings, explicit=message.agent, session_key=message.session)
+        installation = self._installation
+        agent = resolve_agent_id(installation.loaded.settings, explicit=message.agent, session_key=message.session)
         person = Origin(channel=CHANNEL, peer_id=_person(), session_key=message.session, agent_id=agent)
-        session = session_for(person, place.session_rules)
+        session = session_for(person, installation.session_rules)
         message_id = MessageId(message.key or new_message_id())
         return self._say(
             session,
@@ -123,7 +123,7 @@ class RedisBackend:
         )
 
     def _say(self, session: SessionKey, text: str, *, mode: str | None, **options: Any) -> Queued | Json:
-        accepted = self._place.intake.accept(
+        accepted = self._installation.intake.accept(
             text,
             session=session,
             route=Route(channel=CHANNEL),
@@ -139,8 +139,8 @@ class RedisBackend:
         return accepted
 
     def _steer(self, wanted: str, text: str) -> Json:
-        run = find_run(self._place, wanted)
-        if self._place.stores.inbox.current_run(run.session_key) != run.id:
+        run = find_run(self._installation, wanted)
+        if self._installation.stores.inbox.current_run(run.session_key) != run.id:
             raise ConflictError(f"{run.id} is not the active run of its session", hint="send a message instead")
         accepted = self._say(run.session_key, text, mode=QueueMode.STEER)
         if isinstance(accepted, Queued):

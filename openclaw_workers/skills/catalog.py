@@ -35,7 +35,7 @@ class AgentSkills:
     version: int = 0
     """Differs whenever the list differs; the same on all hosts that have the same list."""
     snapshot: str = ""
-    """For the session's row, as JSON; empty if no skills were looked for."""
+    """For the session's row, as JSON; empty if nobody looked for skills."""
     readable: tuple[str, ...] = ()
     """Folders and files outside the workspace that its read tool may open."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -1,4 +1,4 @@
-"""The directories that skills are looked for in, from the lowest precedence to the highest."""
+"""The directories in which to look for skills, from the lowest precedence to the highest."""
 
 from __future__ import annotations
 

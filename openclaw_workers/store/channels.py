@@ -256,7 +256,7 @@ class Channels:
     def bind_thread(self, wanted: WantedThread, created: Route | None, *, otherwise: str = "") -> bool:
         """Bind a session to the thread that was created for it; without one it speaks in the thread `otherwise`.
 
-        Returns False if the session does not wait any more.
+        Returns False if the session no longer waits.
         """
         reply = run_script(
             self._redis,

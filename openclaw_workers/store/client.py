@@ -163,7 +163,7 @@ def run_call(client: Client, call: ScriptCall, *, repeats: bool = False) -> list
 
 
 def is_demoted(error: ResponseError) -> bool:
-    """The server is no primary any more."""
+    """The server is no longer primary."""
     return isinstance(error, ReadOnlyError) or _says(error, DEMOTED)
 
 
@@ -201,7 +201,7 @@ def _says(error: ResponseError, words: Sequence[str]) -> bool:
 
 
 def _hang_up(client: Client) -> None:
-    """The server is no primary any more; its address may lead to the new one by now, but no open connection does."""
+    """The server is no longer primary. Its address may lead to the new one by now; no open connection does."""
     spares = _spares(client)
     while spares:
         with suppress(IndexError):  # another thread was faster
@@ -214,8 +214,8 @@ def _exchange(
 ) -> list[Any]:
     """One command on a connection that nobody else uses meanwhile.
 
-    Client.evalsha does the same at three times the processor time: for a pool with a lock and an inventory, for retries
-    that scripts must not have, for measurements nobody reads, and for a look at each argument.
+    Client.evalsha does the same at three times the processor time. It locks and counts a pool, measures what nobody
+    reads, looks at each argument, and retries, which scripts must not do.
     """
     try:
         held.connection.send_packed_command([_packed(command, script, keys, args)])

@@ -30,7 +30,7 @@ class DueItems:
         """Claim what is due.
 
         `place`: the state directory of the caller, for archives that only it can write. `soon_ms`: how long the caller
-        can wait for the next item; only one sweeper is told to come for it.
+        can wait for the next item; only one sweeper is asked to come back for it.
         """
         k = self._keys
         wait_ms, workers, *items = run_script(

@@ -53,7 +53,7 @@ class FileChunks:
             content += chunk
             index += 1
         if index == 0 or len(content) != size:
-            raise NotFound(f"the file {name} is not stored any more")
+            raise NotFound(f"the file {name} is no longer stored")
         return bytes(content)
 
     def _chunk(self, key: str, index: int) -> bytes | None:

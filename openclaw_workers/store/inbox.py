@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
 from openclaw_workers.domain.messages import (
@@ -19,6 +19,7 @@ from openclaw_workers.domain.messages import (
     read_inbox_entry,
 )
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.stored_json import versioned
@@ -35,19 +36,6 @@ SUMMARY_CHARS = 160
 MOST_COLLECTED = 50
 DEDUPE_SECONDS = 86_400
 """How long after the first delivery of a message a channel may deliver it again."""
-
-
-class Receipt(BaseModel):
-    """How one accepted message stands."""
-
-    model_config = ConfigDict(extra="ignore", defer_build=True)
-
-    state: MessageState
-    seq: int | None = None
-    run: RunId | None = None
-    reason: str | None = None
-    accepted_at: int = 0
-    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey
 from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.store.client import Client, run_script, store_errors
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import RELAY, Keys
 
 MOST_WAITERS = 1_000

@@ -70,7 +70,7 @@
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
-    {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
+    {ns}:wake_messages             string  never            templates of Celery's messages, kept by the last worker that
                                                             started, for clients without Celery (JSON)
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here;
                                                             `lane@place`: for workers that see the place
@@ -144,8 +144,8 @@
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
     {ns}:s:{key}:asking            hash    when answered    question id -> the session itself, whose run waits
-    {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
-    {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
+    {ns}:s:{key}:system_events     list    when seen        events for its next turn (JSON), oldest first
+    {ns}:s:{key}:event_keys        zset    1 day            keys of events it has had -> when (ms)
     {ns}:s:{key}:context           zset    1 day            messages of a group that the bot was not asked about (JSON)
                                                             -> their order
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw_workers.domain.runs import WORKER_LANES, Lane
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.client import Client, store_errors
 from openclaw_workers.store.keys import BATCH, FORGET, Keys
+from openclaw_workers.store.lane_queues import lane_queues
 from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.wake_messages import WOKEN_AT
 
@@ -66,15 +67,14 @@ class Metrics:
             pipe.xlen(k.outgoing)
             pipe.zcard(k.outbox_waiting)
             pipe.zcard(k.outbox_kept)
-            for lane in WORKER_LANES:
-                pipe.llen(k.broker_queue(lane))
-                pipe.lindex(k.broker_queue(lane), -1)
-            (seconds, micros), running, sessions, due, new, waiting, unsent, *queues = each_answer(pipe)
+            pipe.hvals(k.places)
+            (seconds, micros), running, sessions, due, new, waiting, unsent, bindings = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
         pending, blocked = self._announces()
+        queues = {lane: self._queue(each, now) for lane, each in lane_queues(k, bindings or ()).items()}
         return Levels(
-            queued=dict(zip(WORKER_LANES, queues[::2], strict=True)),
-            queue_age_seconds={lane: _age(raw, now) for lane, raw in zip(WORKER_LANES, queues[1::2], strict=True)},
+            queued={lane: count for lane, (count, _) in queues.items()},
+            queue_age_seconds={lane: age for lane, (_, age) in queues.items()},
             running=running or 0,
             sessions=sessions or 0,
             sweep_lag_seconds=max(0.0, (now - due[0][1]) / 1000) if due else 0.0,
@@ -83,6 +83,15 @@ class Metrics:
             deliveries_waiting=(new or 0) + (waiting or 0),
             deliveries_unsent=unsent or 0,
         )
+
+    def _queue(self, queues: Sequence[str], now: int) -> tuple[int, float]:
+        """How many wake-ups wait in the queues of a lane, and the age of the oldest in seconds."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for queue in queues:
+                pipe.llen(queue)
+                pipe.lindex(queue, -1)
+            answers = each_answer(pipe)
+        return sum(count or 0 for count in answers[::2]), max(_age(raw, now) for raw in answers[1::2])
 
     def _announces(self) -> tuple[int, int]:
         """Settled batches are due; blocked ones are due to be forgotten. The index is read in small portions."""

@@ -197,8 +197,8 @@ class Outbox:
         if reply[0] == "missing":
             raise NotFound(f"no message {entry_id} in the outbox", hint="`ocw outbox list --all` shows all there are")
         if reply[0] == "no":
-            told = "is being sent right now" if reply[1] == "sending" else f"was {reply[1]} already"
-            raise BadInput(f"{entry_id} {told}", hint=f"`ocw outbox show {entry_id}` shows how it stands")
+            state = "is being sent right now" if reply[1] == "sending" else f"was {reply[1]} already"
+            raise BadInput(f"{entry_id} {state}", hint=f"`ocw outbox show {entry_id}` shows how it stands")
 
     def get(self, entry_id: str) -> tuple[OutboxEntry, list[dict[str, Any]]]:
         """A message and its rendered parts.

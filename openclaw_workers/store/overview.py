@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.client import Client, store_errors
-from openclaw_workers.store.keys import TURN, Keys, queue_name
+from openclaw_workers.store.keys import TURN, Keys
+from openclaw_workers.store.lane_queues import lane_queues
 from openclaw_workers.store.pipelines import each_answer
 
 PAGE = 500
@@ -79,16 +81,20 @@ class Overview:
             if run and owner and (ends := _whole_number(until))  # otherwise it ended meanwhile, or is damaged
         ]
 
-    def queue(self, lane: str, places: Sequence[str] = ()) -> Queue:
-        """`places`: those whose workers have a queue of their own."""
+    def queues(self) -> dict[Lane, Queue]:
         k = self._keys
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.zcard(k.slots(lane))
-            pipe.zcard(k.line(lane))
-            for place in ("", *places):
-                pipe.llen(k.broker_queue(queue_name(lane, place)))
-            slots, line, *wakes = pipe.execute()
-        return Queue(sum(wakes), slots, line)
+        with store_errors():
+            bindings: Any = self._redis.hvals(k.places)
+            found = {}
+            for lane, queues in lane_queues(k, bindings).items():
+                with self._redis.pipeline(transaction=False) as pipe:
+                    pipe.zcard(k.slots(lane))
+                    pipe.zcard(k.line(lane))
+                    for queue in queues:
+                        pipe.llen(queue)
+                    slots, line, *wakes = pipe.execute()
+                found[lane] = Queue(sum(wakes), slots, line)
+        return found
 
     def waiting(self) -> list[Waiting]:
         """Every session with messages that wait; a session has an entry in `due` as long as it has work."""

@@ -18,7 +18,7 @@ CODE_MS = 3_600_000
 MOST_PENDING = 3
 """Requests of one account."""
 QUIET_MS = 60_000
-"""How long a person who keeps writing is not told the code again."""
+"""How long a person who keeps writing does not get the code again."""
 MOST_REFUSED = 200
 
 RecordT = TypeVar("RecordT", Admission, PairingRequest, Refusal)
@@ -28,7 +28,7 @@ RecordT = TypeVar("RecordT", Admission, PairingRequest, Refusal)
 class PairingCode:
     code: str
     tell: bool
-    """Whether the person is to be told now."""
+    """Whether to send the code now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Pairings:
         has_other: bool,
         same_person: Sequence[str] = (),
     ) -> Approved | SecondPerson | None:
-        """Let somebody in; None if there is no such request any more. `code` is empty if the subject was named.
+        """Let somebody in; None if there is no such request, or no longer. `code` is empty if the subject was named.
 
         `has_owner`: the configuration names an owner. `may_share`: several people may be in one conversation.
         `has_other`: the configuration lets in another person. `same_person`: subjects that are this person too.

@@ -18,7 +18,7 @@ def each_answer(pipe: Pipeline) -> list[Any]:
 
 
 def usable(answers: list[Any]) -> list[Any]:
-    """The same for the answers of a pipeline that was told not to raise."""
+    """The same for the answers of a pipeline that does not raise."""
     for answer in answers:
         if isinstance(answer, Exception) and not _is_unfit(answer):
             raise answer

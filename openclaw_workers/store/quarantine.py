@@ -23,7 +23,7 @@ class Note(TypedDict):
     raw: str
     """What was stored, as far as it is known."""
     at: int | None
-    """When it was first met, by the clock of whoever did; None if that is not known any more."""
+    """When it was first met, by the clock of whoever did; None if that is no longer known."""
 
 
 class Quarantine:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.session_row import SessionEntry, from_hash
@@ -28,29 +28,6 @@ STATE_FIELDS = ("state", "run", "lease_until", "owner", "attempt", "waits_for")
 """The fields of a session's control hash that `parse_state` reads."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionState:
-    """The engine's view of a session, for people to read."""
-
-    state: str
-    run: str
-    lease_until: int
-    owner: str
-    attempt: int
-    waiting: int
-    waits_for: str = ""
-    """Where the files of its agent are, if its run waits until a worker sees them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    id: str
-    type: str
-    seq: int
-    at: int
-    data: dict[str, Any]
 
 
 class Reader:

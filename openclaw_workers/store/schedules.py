@@ -51,7 +51,7 @@ class Schedules:
         self._put(job, next_at, "change")
 
     def declare(self, job: Job, next_at: int | None) -> None:
-        """Add or replace a job of the configuration; one that stands as it did is left alone."""
+        """Add or replace a job of the configuration; an unchanged one is not written again."""
         self._put(job, next_at, "declare")
 
     def _put(self, job: Job, next_at: int | None, verb: str) -> None:

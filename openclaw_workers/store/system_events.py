@@ -1,4 +1,4 @@
-"""Events that sessions are told of in their next turn."""
+"""Events that sessions see in their next turn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SystemEvents:
         return answer
 
     def waiting(self, session: SessionKey) -> list[SystemEvent]:
-        """Events that the session has not been told of yet, oldest first."""
+        """Events that the session has not seen yet, oldest first."""
         with store_errors():
             raws: Any = self._redis.lrange(self._keys.system_events(session), 0, -1)
         return [SystemEvent(**json.loads(str(raw))) for raw in raws]

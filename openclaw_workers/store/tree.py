@@ -64,7 +64,7 @@ class Announced:
 
 
 class Vanished(Exception):
-    """The session that is to hear of a batch does not exist any more."""
+    """The session that is to hear of a batch no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Tree:
         to_chat: Delivery = NO_DELIVERY,
     ) -> Announced | None:
         """Give the results to the parent, or to the session above it if it has vanished; None when there is nothing to
-        do (any more, or yet). Safe to repeat. `to_chat`: what the parent's chat is sent if the results come too late.
+        do (yet, or no longer). Safe to repeat. `to_chat`: what the parent's chat is sent if the results come too late.
 
         Raises:
             Vanished: the parent is gone, and it is for the session above it.

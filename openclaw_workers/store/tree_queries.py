@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch, BatchState, announce_id
 from openclaw_workers.store.client import Client, store_errors
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.reader import Reader

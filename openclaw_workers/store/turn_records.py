@@ -124,7 +124,7 @@ class Outcome:
     is_command: bool = False
     """The text answers a command, which the send policy never holds back."""
     notices: tuple[ChatMessage, ...] = ()
-    """What chats are told before the text."""
+    """Notices to chats, sent before the text."""
 
     def as_json(self) -> str:
         return to_json({name: getattr(self, name) for name in self.__slots__ if name not in NOT_FOR_SCRIPT})

@@ -1,7 +1,7 @@
-"""Wake-ups as the text that stands in a lane's queue, filled into blanks that workers keep in Redis.
+"""Wake-ups as the text that stands in a lane's queue, filled into templates that workers keep in Redis.
 
-Only kombu and Celery know the form of their messages. A worker takes blanks from them when it starts. Whoever has the
-blanks can wake workers without Celery, which costs half a second and 25 MB to load.
+Only kombu and Celery know the form of their messages. A worker takes templates from them when it starts. A process that
+has the templates can wake workers without Celery, which costs half a second and 25 MB to load.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ WOKEN_AT = "woken_at"
 SCHEMA_HEADER = "v"
 """Header with the form of the task."""
 INDEX = 990_077
-"""Stands in a blank for the index of a child in its batch, which is a number."""
+"""Stands in a template for the index of a child in its batch, which is a number."""
 
-_BLANK = re.compile(rf'("@WOKEN@"|@TAG@|@ID@|@BODY@|@SHOWN@|@BATCH@|(?<=: ){INDEX}(?=[,}}]))')
+_PLACEHOLDER = re.compile(rf'("@WOKEN@"|@TAG@|@ID@|@BODY@|@SHOWN@|@BATCH@|(?<=: ){INDEX}(?=[,}}]))')
 
 
-class BlankMessage(BaseModel):
+class MessageTemplate(BaseModel):
     """A message without its ids."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
@@ -39,8 +39,8 @@ class BlankMessage(BaseModel):
 
     @cached_property
     def _pieces(self) -> list[str]:
-        """The text, cut at its blanks; every other piece is the name of one."""
-        return _BLANK.split(self.text)
+        """The text, cut at its placeholders; every other piece is the name of one."""
+        return _PLACEHOLDER.split(self.text)
 
     def fill(self, args: list[str], *, task_id: str, shown: str, batch: str = "", index: int = 0) -> str:
         """The message for one task. Joined by hand from pieces: it is made for every turn."""
@@ -60,14 +60,14 @@ class BlankMessage(BaseModel):
         return "".join(pieces)
 
 
-class Blanks(BaseModel):
+class WakeTemplates(BaseModel):
     """What is needed to publish turns and the headers of chords."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
-    turns: Mapping[str, BlankMessage]
+    turns: Mapping[str, MessageTemplate]
     """By lane."""
-    header: BlankMessage
+    header: MessageTemplate
     chord_size_key: str
     """Where Celery keeps the size of a chord."""
 
@@ -77,14 +77,14 @@ class WakeMessages:
         self._redis = redis
         self._keys = keys
 
-    def keep(self, blanks: Blanks) -> None:
-        write(self._redis, (self._keys.wake_messages, "SET", blanks.model_dump_json()))
+    def keep(self, templates: WakeTemplates) -> None:
+        write(self._redis, (self._keys.wake_messages, "SET", templates.model_dump_json()))
 
-    def load(self) -> Blanks | None:
+    def load(self) -> WakeTemplates | None:
         """None if no worker has kept any, or if they cannot be read."""
         with store_errors():
             raw = self._redis.get(self._keys.wake_messages)
         try:
-            return Blanks.model_validate_json(str(raw)) if raw else None
+            return WakeTemplates.model_validate_json(str(raw)) if raw else None
         except ValidationError:
             return None

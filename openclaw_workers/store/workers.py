@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
@@ -19,14 +19,6 @@ RUNS_KEPT_MS = 7 * 86_400_000
 PRUNE_EVERY_MS = 3_600_000
 PRUNED_AT_ONCE = 1000
 REPORT_KEPT_SECONDS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerInfo:
-    id: WorkerId
-    alive: bool
-    beat_at: int
-    facts: dict[str, str]
 
 
 class Workers:

@@ -98,6 +98,6 @@ def report_differences() -> None:
 
 
 def forget() -> None:
-    """Read everything anew, as a process does that starts."""
+    """Read everything again, as a new process would."""
     host.cache_clear()
     started_with.cache_clear()

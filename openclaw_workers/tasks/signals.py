@@ -1,4 +1,4 @@
-"""Connects Celery's life-cycle signals to our worker process, when this module is imported.
+"""Connects Celery's lifecycle signals to our worker process, when this module is imported.
 
 With the threads pool the process that consumes also runs the turns. With prefork each pool child is a worker of its
 own, made after the fork. The parent starts no threads and only passes on that it must shut down.
@@ -144,7 +144,7 @@ def _after_setup(instance: Any, **_: Any) -> None:
 def _child_started(**_: Any) -> None:
     assert _Current.facts is not None
     facts, leaving = _Current.facts, _Current.leaving
-    _start(replace(facts, concurrency=1, told_to_leave=lambda: leaving[0] == 1))
+    _start(replace(facts, concurrency=1, asked_to_leave=lambda: leaving[0] == 1))
 
 
 @worker_process_shutdown.connect

@@ -21,8 +21,8 @@ from openclaw_workers.engine.wake import shown_args
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import FULL, Client, write
 from openclaw_workers.store.keys import Keys, queue_name
-from openclaw_workers.store.wake_messages import INDEX, SCHEMA_HEADER, WOKEN_AT, BlankMessage, Blanks
-from openclaw_workers.tasks.kombu.wake_message import blank_message, published_in_memory
+from openclaw_workers.store.wake_messages import INDEX, SCHEMA_HEADER, WOKEN_AT, MessageTemplate, WakeTemplates
+from openclaw_workers.tasks.kombu.wake_message import message_template, published_in_memory
 
 log = structlog.get_logger(__name__)
 
@@ -50,17 +50,17 @@ class CeleryWaker:
         """`route`: the place whose workers get the wake-ups of an agent; "" if any worker of the lane may."""
         self._app = app
         self._route = route
-        self._blanks: dict[Lane, BlankMessage] = {}
+        self._blanks: dict[Lane, MessageTemplate] = {}
         self._redis = redis
         self._keys = Keys(namespace)
 
     def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         return self._send(TURN, [session, run], self._queue(session, place), run, shown_args(session))
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         lane = queue_of(lane_of(session))
         if lane not in self._blanks:
-            self._blanks[lane] = blank_message(self._app, TURN, lane)
+            self._blanks[lane] = message_template(self._app, TURN, lane)
         return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
@@ -77,12 +77,12 @@ class CeleryWaker:
         options = self._in_chord(batch, index)
         return self._send(SUBAGENT, [session, run], self._queue(session), run, shown_args(session), **options)
 
-    def blanks(self) -> Blanks:
+    def templates(self) -> WakeTemplates:
         """For clients that wake workers without Celery."""
         backend: Any = self._app.backend
-        return Blanks(
-            turns={lane: blank_message(self._app, TURN, lane) for lane in (Lane.MAIN, Lane.SUBAGENT)},
-            header=blank_message(self._app, SUBAGENT, Lane.SUBAGENT, **self._in_chord("@BATCH@", INDEX)),
+        return WakeTemplates(
+            turns={lane: message_template(self._app, TURN, lane) for lane in (Lane.MAIN, Lane.SUBAGENT)},
+            header=message_template(self._app, SUBAGENT, Lane.SUBAGENT, **self._in_chord("@BATCH@", INDEX)),
             chord_size_key=backend.get_key_for_group("@BATCH@", ".s").decode(),
         )
 
@@ -118,7 +118,7 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        problem = f"the sandbox of {session} cannot be told"
+        problem = f"the sandbox of {session} are unknown"
         return self._ask_service(SANDBOX, [session], problem, seconds, agent_of(session))
 
     def sandboxes(self, seconds: float = 15) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        return self._ask_service(SANDBOXES, [], "the sandboxes cannot be told", seconds)
+        return self._ask_service(SANDBOXES, [], "the sandboxes are unknown", seconds)
 
     def prune_sandboxes(self, everything: bool, seconds: float = 30) -> dict[str, Any]:
         """Have a worker of the service lane delete sandboxes that nobody uses.
@@ -147,7 +147,7 @@ class CeleryWaker:
             BadInput: it could not tell.
         """
         one = agents[0] if len(agents) == 1 else ""
-        return self._ask_service(SKILLS, [list(agents), with_text_of], "the skills cannot be told", seconds, one)
+        return self._ask_service(SKILLS, [list(agents), with_text_of], "the skills are unknown", seconds, one)
 
     def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which tools a session's turns have.
@@ -156,7 +156,7 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not tell.
         """
-        problem = f"the tools of {session} cannot be told"
+        problem = f"the tools of {session} are unknown"
         return self._ask_service(TOOLS, [session, authority], problem, seconds, agent_of(session))
 
     def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float, agent: str = "") -> dict[str, Any]:

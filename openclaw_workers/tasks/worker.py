@@ -83,12 +83,12 @@ class WorkerFacts:
     lane: str
     concurrency: int
     pool: str
-    told_to_leave: Callable[[], bool] = lambda: False
+    asked_to_leave: Callable[[], bool] = lambda: False
     """How a pool child learns that its parent is shutting down."""
     on_drained: Callable[[bool], None] = lambda _: None
-    """Told when the worker is drained or undrained: whoever consumes must stop or start."""
+    """Called when the worker is drained or undrained: whoever consumes must stop or start."""
     on_places: Callable[[Sequence[str]], None] = lambda _: None
-    """Told with each tick which places have a queue of their own that this worker consumes."""
+    """Called with each tick, with the places that have a queue of their own that this worker consumes."""
     plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
@@ -130,7 +130,8 @@ class Worker:
             without=without_secrets(),
             is_local=is_local(),
         )
-        fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
+        state = {"started_at": str(now_ms()), "state": self._engine.archives.place_id}
+        fields = {**facts.as_fields(self.id), **state}
         parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
         report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
 
@@ -143,7 +144,7 @@ class Worker:
             self._process,
             self.id,
             fields_of_tick,
-            told_to_leave=facts.told_to_leave,
+            asked_to_leave=facts.asked_to_leave,
             on_drained=facts.on_drained,
             secrets=self.config.secrets,
             on_config=self.config.noticed,
@@ -249,7 +250,7 @@ class Worker:
 
     def _keep_blanks(self) -> None:
         try:
-            self._wake_messages.keep(self._waker.blanks())
+            self._wake_messages.keep(self._waker.templates())
         except StoreUnavailable as error:  # clients use older ones, or load Celery
             log.warning("worker.blanks_not_kept", error=error.message)
 

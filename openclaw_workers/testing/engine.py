@@ -13,11 +13,11 @@ from typing import Any, Self
 import yaml
 
 from openclaw_workers.config.loader import Loaded, load
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
 from openclaw_workers.engine.client_graph import intake_of
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import stores_on
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker_graph import WorkerEngine

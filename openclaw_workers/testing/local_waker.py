@@ -17,7 +17,7 @@ class LocalWaker:
         self.turns.append((session, run))
         return True
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         return ""
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.views.errors import problem_json
 from openclaw_workers.views.runs import pick
 from openclaw_workers.views.subagents import outcome_json
@@ -22,6 +22,16 @@ _FAILURES = {
     RunState.KILLED: "RunStopped",
     RunState.TIMEOUT: "RunTimedOut",
 }
+
+_STEPS = {
+    "auth": "`ocw init` sets another key",
+    "auth_permanent": "`ocw init` sets another key",
+    "billing": "check the credit of the account at the provider",
+    "rate_limit": "wait a few minutes, or choose another model",
+    "model_not_found": "`ocw models list` shows the models",
+    "context_overflow": "`/compact` shortens the conversation, `/new` begins another one",
+}
+"""What to do after a failed model call, by its reason. Chats have their own words (engine/delivery/notice_texts.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,8 @@ def answer_of_run(run: Run) -> Answer:
     error: dict[str, str | None] | None = None
     if run.state is not RunState.OK:
         message = run.error or f"the turn was stopped ({run.reason or 'no reason given'})"
-        error = problem_json(_FAILURES[run.state], message, f"`ocw runs show {run.id}` shows details")
+        step = f"{_STEPS[run.reason]}; " if run.reason in _STEPS else ""
+        error = problem_json(_FAILURES[run.state], message, f"{step}`ocw runs show {run.id}` shows details")
     return Answer(
         session=run.session_key,
         status=run.state,

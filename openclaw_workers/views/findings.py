@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -12,6 +13,7 @@ State = Literal["ok", "warning", "error"]
 CLOCK_MS = 5_000
 FREE_BYTES = 1 << 30
 OLD_QUEUE_MS = 60_000
+_REFUSED = ("auth", "auth_permanent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +40,78 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
     for lane in status["lanes"]:
         name, since = lane["lane"], lane["oldestWaitingAt"]
         oldest = status["at"] - since if since else 0
+        there = [each for each in status["workers"] if each["alive"] and name in each["lane"].split(",")]
         if not lane["workers"]:
             yield Finding("lanes", "error", f"no worker serves lane {name}", f"ocw up, or ocw worker --lane {name}")
+        elif there and all(each["draining"] or each["refusal"] for each in there):
+            fix = "ocw status says why; ocw undrain HOST, or what is named below"
+            yield Finding("lanes", "error", f"all workers of lane {name} are drained or take no turns", fix)
         elif oldest > OLD_QUEUE_MS:
             yield Finding(
-                "lanes", "warning", f"lane {name} has kept work waiting for {oldest // 1000} s", "start more workers"
+                "lanes",
+                "warning",
+                f"lane {name} has kept work waiting for {oldest // 1000} s",
+                f"ocw worker --lane {name}, for more of it at once",
             )
         else:
             yield Finding("lanes", "ok", f"lane {name} has {lane['workers']} worker(s)")
     for worker in status["workers"]:
         if not worker["alive"]:
-            where = f"worker {worker['id']} of lane {worker['lane']}"
-            yield Finding(
-                "workers", "warning", f"{where} died; others have its work", f"see its log on {worker['host']}"
-            )
+            what = f"worker {worker['id']} of lane {worker['lane']} died; others have its work"
+            fix = f"ocw logs --process worker-{worker['lane']} on {worker['host']} says why"
+            yield Finding("workers", "warning", what, fix)
     for result in status["blockedResults"]:
         command = f"ocw subagents retry {result['batch']}"
         yield Finding("results", "warning", f"results for {result['sessionKey']} are blocked", command)
     if not status["ingress"]["url"]:
         yield Finding("ingress", "warning", "no ingress is running", "ocw up, or ocw ingress")
+
+
+def drift_findings(status: Answer) -> Iterator[Finding]:
+    """Workers that do not use what is published, or not the code of the others."""
+    alive = [worker for worker in status["workers"] if worker["alive"]]
+    found = [*_worker_drift(alive, (status["configuration"] or {}).get("version")), *_code_drift(alive)]
+    agreed = Finding("drift", "ok", "all workers use the same code and the configuration in force")
+    yield from found or ([agreed] if alive else [])
+
+
+def _worker_drift(alive: Sequence[Answer], version: int | None) -> Iterator[Finding]:
+    for worker in alive:
+        host, name = worker["host"], f"{worker['host']}/{worker['pid']}"
+        if worker["refusal"] and not worker["missing"]:
+            fix = f"update OpenClaw Workers on {host}, or ocw config rollback"
+            yield Finding("drift", "error", f"{name} takes no turns: {worker['refusal']}", fix)
+        elif worker["localConfig"]:
+            what = f"{name} uses a file of its host, not the configuration in force"
+            yield Finding("drift", "warning", what, "start it without --local-config")
+        elif worker["configVersion"] != version:
+            what = f"{name} still uses configuration {worker['configVersion']}; {version} is in force"
+            yield Finding("drift", "warning", what, f"ocw logs on {host} says why")
+        if worker["restartPending"]:
+            what = f"{name} uses these only after a restart: {', '.join(worker['restartPending'])}"
+            yield Finding("drift", "warning", what, f"ocw down and ocw up on {host}, or restart its service")
+    for host, *names in sorted({(worker["host"], *worker["missing"]) for worker in alive if worker["missing"]}):
+        fix = "add it to .env of the state directory there, then ocw config apply"
+        yield Finding("drift", "error", f"{host} lacks {', '.join(names)}", fix)
+
+
+def _code_drift(alive: Sequence[Answer]) -> Iterator[Finding]:
+    hosts: dict[str, set[str]] = {}
+    for worker in alive:
+        hosts.setdefault(worker["codeVersion"], set()).add(worker["host"])
+    if len(hosts) < 2:
+        return
+    versions = sorted(hosts, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
+    shown = ", ".join(f"{version} on {' and '.join(sorted(hosts[version]))}" for version in versions)
+    old = ", ".join(sorted(set().union(*(hosts[version] for version in versions[:-1]))))
+    yield Finding("drift", "warning", f"workers run different versions: {shown}", f"update OpenClaw Workers on {old}")
+
+
+def file_findings(source: str, version: int | None) -> Iterator[Finding]:
+    """The file of this host has been changed, but is not published."""
+    yield Finding(
+        "drift", "warning", f"{source} differs from configuration {version}, which is in force", "ocw config apply"
+    )
 
 
 def place_findings(status: Answer) -> Iterator[Finding]:
@@ -81,9 +136,9 @@ def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
         if key["paused"]:
             name = f"{key['provider']}/{key['profile']}"
             left = f"for another {key['leftMs'] // 1000} s"
-            yield Finding(
-                "keys", "warning", f"{name} is in cooldown {left} ({key['reason']})", f"ocw models resume {name}"
-            )
+            again = f"ocw models resume {name}"
+            fix = f"ocw init sets another key; {again} tries this one again" if key["reason"] in _REFUSED else again
+            yield Finding("keys", "warning", f"{name} is in cooldown {left} ({key['reason']})", fix)
     for model in models["models"]:
         if model["agents"] and not model["hasKey"]:
             provider = model["model"].partition("/")[0]
@@ -92,16 +147,16 @@ def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
                 "keys",
                 "error",
                 f"agent {agents} uses {model['model']}, and there is no key for {provider}",
-                f"set models.providers.{provider}.apiKey, or {provider.upper()}_API_KEY",
+                f"ocw init, or set models.providers.{provider}.apiKey or {provider.upper()}_API_KEY",
             )
     if str(models["default"]).startswith("offline/"):
         what = "agents answer with the built-in offline model"
-        yield Finding("keys", "warning", what, "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or models.providers")
+        yield Finding("keys", "warning", what, "ocw init, or set models.providers")
 
 
 def damage_findings(damaged: Answer) -> Iterator[Finding]:
     if count := len(damaged["damaged"]):
-        yield Finding("records", "warning", f"{count} damaged record(s) were set aside", "ocw status --damaged")
+        yield Finding("records", "warning", f"{count} damaged record(s) are in quarantine", "ocw status --damaged")
 
 
 def machine_findings(free_bytes: int, state_dir: str, clock_off_ms: int) -> Iterator[Finding]:

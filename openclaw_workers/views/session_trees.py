@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from openclaw_workers.domain.events import SessionState
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_row import SessionEntry
-from openclaw_workers.store.reader import SessionState
 from openclaw_workers.views.sessions import session_json
 
 

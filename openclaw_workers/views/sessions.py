@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from openclaw_workers.domain.events import SessionState
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.session_key import classify
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.store.llm.ledger import Total
-from openclaw_workers.store.reader import SessionState
 
 
 def session_json(row: SessionEntry, control: SessionState, main_key: str) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from openclaw_workers.domain.runs import WORKER_LANES, Lane, lane_of, queue_of
 from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.store.configs import ConfigVersion
 from openclaw_workers.store.ingresses import IngressInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
 from openclaw_workers.store.places import BoundAgent
-from openclaw_workers.store.workers import WorkerInfo
 
 
 def status_json(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from openclaw_workers.store.workers import WorkerInfo
+from openclaw_workers.domain.worker_info import WorkerInfo
 
 Json = dict[str, Any]
 

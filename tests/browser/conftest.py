@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.faulty_workers import start_workers
-from tests.support.site import DESK, Site, Visitor, chromium, open_site
+from tests.support.site import DESKTOP, Site, Visitor, chromium, open_site
 
 OpenWindow = Callable[..., Visitor]
 
@@ -35,7 +35,7 @@ def window(browser: Browser) -> Iterator[OpenWindow]:
     """Opens windows. At the end, none has logged an error or asked another host for anything."""
     visitors: list[Visitor] = []
 
-    def open_window(site: Site, *, size: dict[str, int] = DESK, theme: str = "light") -> Visitor:
+    def open_window(site: Site, *, size: dict[str, int] = DESKTOP, theme: str = "light") -> Visitor:
         context = browser.new_context(viewport=size, color_scheme=theme)  # type: ignore[arg-type]
         context.set_default_timeout(15_000)
         visitor = Visitor(site, context.new_page())

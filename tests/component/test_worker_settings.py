@@ -76,7 +76,7 @@ def test_workers_of_sub_agents_give_way_as_much_as_is_set(tmp_path: Path) -> Non
         assert psutil.Process(subagent.pid).nice() == max(7, own)
 
 
-def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(
+def test_a_log_level_that_does_not_exist_is_reported_before_celery_is_started(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []

@@ -44,9 +44,9 @@ def test_a_command_is_approved_after_its_worker_was_killed(make_fleet: MakeFleet
 
     victim.kill()
     fleet.worker()
-    told = Ocw(fleet)("approvals", "approve", question.id, "--json")
+    reported = Ocw(fleet)("approvals", "approve", question.id, "--json")
 
-    assert told.json == {"ok": True, "id": question.id, "text": "Allowed once."}
+    assert reported.json == {"ok": True, "id": question.id, "text": "Allowed once."}
     assert fleet.outcome(asking, within=WITHIN).text == "done"
     assert fleet.count("ran") == 1
     assert fleet.run(fleet.receipt(asking).run).attempt == 1

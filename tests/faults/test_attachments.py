@@ -7,9 +7,9 @@ import os
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.sent_files import SentFile
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.file_chunks import CHUNK_BYTES, FileChunks
 from openclaw_workers.store.uploads import Uploads
 from tests.faults.conftest import MakeFleet

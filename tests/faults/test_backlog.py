@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.keys import MAINTENANCE
 from tests.faults.conftest import MakeFleet

@@ -100,7 +100,7 @@ def test_turns_finish_in_a_full_redis_and_one_deletion_makes_room(make_fleet: Ma
     run = fleet.outcome(stopped).run
     assert run is not None
     assert run.state is RunState.KILLED
-    assert is_full(fleet), "Redis was not full any more"
+    assert is_full(fleet), "Redis was no longer full"
 
     # Then deleting one session is enough
     done = Ocw(fleet)("sessions", "delete", "big", "--yes")

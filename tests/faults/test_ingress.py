@@ -94,7 +94,7 @@ def test_an_ingress_killed_at_any_moment_of_an_accept_loses_and_doubles_nothing(
     assert len(fleet.runs()) == len(texts)
 
 
-def test_a_frozen_redis_is_told_in_time_and_a_repeat_makes_one_turn(fleet: Fleet) -> None:
+def test_a_frozen_redis_is_reported_in_time_and_a_repeat_makes_one_turn(fleet: Fleet) -> None:
     fleet.worker()
     ingress, token = start_ingress(fleet), new_token(fleet, Scope.CHAT)
     client = Api(ingress.url, token)

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import yaml
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.turn_records import Granted, Lease, Outcome, ResetTimes, Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from tests.faults.conftest import MakeFleet

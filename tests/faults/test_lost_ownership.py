@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import AssistantEntry, NoticeEntry, UserEntry
-from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, session_key

@@ -83,7 +83,7 @@ def test_the_slot_and_reservation_of_a_dead_worker_are_soon_free_again(
     assert fleet.outcome(fleet.send("hello", "second"), within=40).text == "ok"
 
 
-def test_turns_that_wait_for_a_limit_when_their_worker_dies_are_booked_once_as_estimates(
+def test_turns_that_wait_for_a_limit_when_their_worker_dies_are_recorded_once_as_estimates(
     make_fleet: MakeFleet, server: WireServer
 ) -> None:
     """I9: no record tells a call from the wait for one, so each dead owner leaves one estimate."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet

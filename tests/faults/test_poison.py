@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Run, RunState
-from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.faulty_workers import faulty

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import BatchState
-from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.fleet import Fleet
 from tests.support.ocw import Gate

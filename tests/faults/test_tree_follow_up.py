@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Run, RunState
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.inter_session import InterSession
 from tests.faults.conftest import MakeFleet
 from tests.support.faulty_workers import faulty, place, start_workers

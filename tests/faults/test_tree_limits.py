@@ -18,7 +18,7 @@ from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.engine.worker_graph import spawner_of
+from openclaw_workers.engine.tool_graph import spawner_of
 from openclaw_workers.store.turn_records import ResetTimes, Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.sessions.port import SpawnCall

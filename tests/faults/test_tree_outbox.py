@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import Batch, BatchState
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.client_graph import chats_of
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
 from openclaw_workers.engine.worker_graph import announcer_of
 from openclaw_workers.store.keys import BATCH, CLEANUP

@@ -20,8 +20,11 @@ INSTALLED = {
     "rg": "ripgrep",
     "curl": "curl",
     "ip": "iproute2",
+    "npm": "npm",
 }
-"""The package of each program that `.ci/run` installs."""
+"""The Debian package of each program that `.ci/run` installs."""
+
+MCP_SERVERS = ("mcp-server-everything", "mcp-server-time")
 
 FLAKY = """
 from pathlib import Path
@@ -72,7 +75,7 @@ class Project:
         (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\ntestpaths = ['tests']\n")
         (root / "constraints.txt").write_text("")
         (root / ".venv" / "bin").mkdir(parents=True)
-        for name in ("ruff", "mypy", "lint-imports", *INSTALLED):
+        for name in ("ruff", "mypy", "lint-imports", *INSTALLED, *MCP_SERVERS):
             self.program(name, "exit 0")
         self.program("python", f'exec {sys.executable} "$@"')
         self.program("pytest", f'printf "%s\\n" "$*" >> started; exec {sys.executable} -m pytest "$@"')
@@ -166,6 +169,30 @@ def test_missing_programs_are_installed_and_required(project: Project, tmp_path:
     installed = [line.split()[-1] for line in (project.root / "apt").read_text().splitlines() if "install" in line]
     assert installed == list(INSTALLED.values())
     assert "apt-get did not install chromium" in output
+
+
+def test_missing_mcp_servers_are_installed_below_the_environment(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "cat", "chmod", "dirname", "grep", "make", "mkdir", "mktemp", "rm", "sh", "tee"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    for name in MCP_SERVERS:
+        (project.root / ".venv" / "bin" / name).unlink()
+    servers = project.root / ".venv" / "mcp-servers"
+    write = 'mkdir -p "${0%/*}"; printf "#!/bin/sh\\n" > "$0"; chmod +x "$0"'
+    make_server = f"sh -c '{write}' {servers}/node_modules/.bin/mcp-server-everything"
+    pip = f"echo \"$*\" > pip; sh -c '{write}' {servers}/python/bin/mcp-server-time"
+    (tmp_path / "pip").write_text(f"#!/bin/sh\n{pip}\n")
+    project.program("npm", f'echo "$*" > npm; {make_server}')
+    project.program("python3", f'mkdir -p "$3/bin"; cat {tmp_path}/pip > "$3/bin/python"; chmod +x "$3/bin/python"')
+    project.test(
+        test_a=f"import shutil\ndef test_found():\n    assert all(shutil.which(name) for name in {MCP_SERVERS})"
+    )
+
+    code, output = project.run(path=str(tmp_path / "bin"))
+
+    assert code == 0, output
+    assert "@modelcontextprotocol/server-everything@" in (project.root / "npm").read_text()
+    assert "mcp-server-time==" in (project.root / "pip").read_text()
 
 
 @pytest.mark.parametrize("failing", [FAILING, "import no_such_module"], ids=["test", "collection"])

@@ -122,9 +122,9 @@ def test_a_worker_tells_which_tools_a_session_has(ocw: Ocw) -> None:
 
 
 def test_the_layer_that_removed_a_tool_is_explained_with_its_setting(ocw: Ocw) -> None:
-    told = ocw("tools", "explain", "cron", "--session", "agent:work:main")
-    assert "removed by: profile\nbecause: agents.list[1].tools.profile does not name it\n" in told.out
-    assert "setting: agents.list[1].tools.profile: [read, write, edit" in told.out
+    reported = ocw("tools", "explain", "cron", "--session", "agent:work:main")
+    assert "removed by: profile\nbecause: agents.list[1].tools.profile does not name it\n" in reported.out
+    assert "setting: agents.list[1].tools.profile: [read, write, edit" in reported.out
     assert ocw("tools", "explain", "cron").out == "cron: agent:main:main has it (authority owner)\n"
     stranger = ocw("tools", "explain", "exec", "--as", "anyone", "--json").json
     assert stranger["tool"]["removedBy"] == "non-owner"

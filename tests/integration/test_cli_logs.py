@@ -34,9 +34,18 @@ def test_lines_of_all_processes_come_in_the_order_of_time(folder: Path, ocw_cli:
 
 
 def test_lines_of_one_run_or_one_process(folder: Path, ocw_cli: Ocw) -> None:
-    assert [line["text"][-5:] for line in ocw_cli("logs", "--run", "run-1", "--json").json["lines"]] == ["run-1"]
+    of_run = ocw_cli("logs", "--run", "run-1", "--json").json["lines"]
+    assert [line["text"].split()[-1] for line in of_run] == ["runId=run-1", "last):"], "with its traceback"
     assert [line["process"] for line in ocw_cli("logs", "--process", "ingress", "--json").json["lines"]] == ["ingress"]
     assert len(ocw_cli("logs", "-n", "2").out.splitlines()) == 2
+
+
+def test_last_is_the_newest_run(folder: Path, ocw_cli: Ocw) -> None:
+    run = ocw_cli("agent", "-m", "hello", "--json").json["runId"]
+    (folder / "worker-main.log").write_text(f"{MAIN}2026-11-17 22:12:18 run.ended state=ok runId={run}\n")
+    assert [line["text"].split()[-1] for line in ocw_cli("logs", "--run", "last", "--json").json["lines"]] == [
+        f"runId={run}"
+    ]
 
 
 def test_an_unknown_process_is_refused_with_the_known_ones(folder: Path, ocw_cli: Ocw) -> None:

@@ -14,7 +14,7 @@ BOT = Account("telegram", "bot")
 
 
 @pytest.fixture
-def told(live_fleet: Fleet) -> list[str]:
+def two_messages(live_fleet: Fleet) -> list[str]:
     """A message that failed after its first part, and one that waits."""
     store = live_fleet.stores.outbox
     live_fleet.stores.redis.delete(*live_fleet.stores.redis.keys("*outbox*") or ["nothing"])
@@ -31,7 +31,7 @@ def told(live_fleet: Fleet) -> list[str]:
     return ["first", "second"]
 
 
-def test_what_waits_and_what_failed_is_listed(told: list[str], ocw_cli: Ocw) -> None:
+def test_what_waits_and_what_failed_is_listed(two_messages: list[str], ocw_cli: Ocw) -> None:
     listed = ocw_cli("outbox", "list", "--json").json
     assert {each["id"]: each["state"] for each in listed["messages"]} == {"first": "failed", "second": "queued"}
     assert [(each["accountId"], each["alive"]) for each in listed["senders"]] == [("bot", True)]
@@ -42,7 +42,7 @@ def test_what_waits_and_what_failed_is_listed(told: list[str], ocw_cli: Ocw) -> 
     assert [each["id"] for each in only["messages"]] == ["second"]
 
 
-def test_a_message_is_shown_with_its_parts(told: list[str], ocw_cli: Ocw) -> None:
+def test_a_message_is_shown_with_its_parts(two_messages: list[str], ocw_cli: Ocw) -> None:
     shown = ocw_cli("outbox", "show", "first", "--json").json
     assert (shown["text"], shown["parts"], shown["partsSent"]) == ("the first\nmessage", 2, 1)
     assert [(part["state"], part["messageId"]) for part in shown["partList"]] == [("sent", "77"), (None, None)]
@@ -52,7 +52,7 @@ def test_a_message_is_shown_with_its_parts(told: list[str], ocw_cli: Ocw) -> Non
     assert ocw_cli("outbox", "show", "nothing").code == 5
 
 
-def test_a_person_decides_what_becomes_of_a_message(told: list[str], ocw_cli: Ocw) -> None:
+def test_a_person_decides_what_becomes_of_a_message(two_messages: list[str], ocw_cli: Ocw) -> None:
     assert ocw_cli("outbox", "retry", "first").out == "first is sent again\n"
     assert ocw_cli("outbox", "drop", "second", "--json").json["state"] == "dropped"
     refused = ocw_cli("outbox", "retry", "second")
@@ -61,7 +61,7 @@ def test_a_person_decides_what_becomes_of_a_message(told: list[str], ocw_cli: Oc
     assert states == {"first": "queued", "second": "dropped"}
 
 
-def test_a_channel_that_nobody_serves_is_named(told: list[str], live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_a_channel_that_nobody_serves_is_named(two_messages: list[str], live_fleet: Fleet, ocw_cli: Ocw) -> None:
     live_fleet.stores.redis.delete(live_fleet.stores.keys.outbox_senders)
     assert "nobody sends for telegram account bot" in ocw_cli("outbox", "list").err
     totals = ocw_cli("status", "--json").json["totals"]

@@ -261,7 +261,7 @@ def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(live_f
     shown = ocw_cli("runs", "show", run.id, "--json").json
     text = ocw_cli("runs", "show", run.id).out
 
-    assert shown["sessionLife"] == "deleted"
+    assert shown["sessionState"] == "deleted"
     assert [entry["role"] for entry in shown["journal"]] == ["user", "assistant", "toolResult", "notice"]
     assert "journal (its session was deleted; this is from its archive)" in text
     assert "assistant calls exec" in text

@@ -64,6 +64,8 @@ def test_commands_read_the_published_one_and_report_a_file_that_differs(operator
     assert done.json["values"][0] == {"path": "session.mainKey", "value": "main", "origin": "default"}
     assert "differs from configuration 1" in done.err
     assert operator.shown("session.mainKey", "--local-config") == "other"
+    found = operator.ocw("doctor", "--no-probe", "--json").json["findings"]
+    assert [each["fix"] for each in found if each["check"] == "drift"] == ["ocw config apply"]
 
     operator.apply()
     done = operator.ocw("config", "show", "session.mainKey", "--json")

@@ -159,6 +159,19 @@ def test_a_host_without_the_secret_takes_no_turns_and_is_named(fleet: Fleet, ser
     eventually(lambda: "worker.takes_turns" in other.log_text(), within=60)
 
 
+def test_up_says_that_its_workers_take_no_turns(fleet: Fleet) -> None:
+    fleet.worker(BOX_KEY="k")
+    lacking = OtherHost(fleet)
+
+    up = lacking.ocw("up", "--detach", "--no-flower", "--no-ingress", "--json", within=120)
+    findings = lacking.ocw("doctor", "--no-probe", "--json").json["findings"]
+    assert lacking.ocw("down").code == 0
+
+    assert up.json["refusals"] == [f"it lacks secrets that other workers have: {KEY}"], up.err
+    named = [each["fix"] for each in findings if each["check"] == "configuration"]
+    assert named == [f"write {KEY} into .env of its state directory and restart it there"] * 3
+
+
 def test_a_worker_that_cannot_read_a_version_takes_no_turns_until_one_can_be_read(fleet: Fleet) -> None:
     worker = fleet.worker(BOX_KEY="k")
     configs = Configs(fleet.stores.redis, fleet.stores.keys)

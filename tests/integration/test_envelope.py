@@ -29,15 +29,15 @@ def test_a_sealed_wake_up_equals_a_published_one(bare_fleet: Fleet) -> None:
     bare_fleet.waker.turn(SESSION, RunId("run-1"))
     published = json.loads(str(bare_fleet.stores.redis.lpop(bare_fleet.queue_key)))
 
-    sealed = json.loads(bare_fleet.waker.sealed(SESSION, RunId("run-1")))
+    wake_text = json.loads(bare_fleet.waker.wake_text(SESSION, RunId("run-1")))
 
-    assert sealed.keys() == published.keys()
-    assert flat(sealed) == flat(published)
+    assert wake_text.keys() == published.keys()
+    assert flat(wake_text) == flat(published)
 
 
 def test_a_session_named_like_a_placeholder_of_the_envelope_changes_nothing(bare_fleet: Fleet) -> None:
     session = SessionKey("agent:main:telegram:dm:@BODY@@ID@")
-    message = json.loads(bare_fleet.waker.sealed(session, RunId("run-1")))
+    message = json.loads(bare_fleet.waker.wake_text(session, RunId("run-1")))
 
     assert f"({session})" in message["headers"]["argsrepr"]
     assert json.loads(base64.b64decode(message["body"]))[0] == [session, "run-1"]
@@ -61,9 +61,9 @@ BATCH = BatchId("batch-0123456789abcdef")
 
 @pytest.fixture
 def queue_waker(bare_fleet: Fleet) -> QueueWaker:
-    """A client without Celery, with the blanks that a worker has kept."""
+    """A client without Celery, with the templates that a worker has kept."""
     stores = bare_fleet.stores
-    WakeMessages(stores.redis, stores.keys).keep(bare_fleet.waker.blanks())
+    WakeMessages(stores.redis, stores.keys).keep(bare_fleet.waker.templates())
     return QueueWaker(stores.redis, stores.keys, never)
 
 
@@ -105,6 +105,6 @@ def test_a_client_has_celery_do_it_while_no_worker_has_kept_blanks(bare_fleet: F
     stores = bare_fleet.stores
     waker = QueueWaker(stores.redis, stores.keys, lambda: bare_fleet.waker)
 
-    assert flat(json.loads(waker.sealed(SESSION, RunId("run-1")))) == flat(
-        json.loads(bare_fleet.waker.sealed(SESSION, RunId("run-1")))
+    assert flat(json.loads(waker.wake_text(SESSION, RunId("run-1")))) == flat(
+        json.loads(bare_fleet.waker.wake_text(SESSION, RunId("run-1")))
     )

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState
-from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import call, execute, program, say
 from tests.support.redis_server import free_port

@@ -19,6 +19,7 @@ from openclaw_workers.agent.prompt.texts import (
     SUMMARISE,
     SUMMARY_HEADING,
 )
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -29,7 +30,6 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.domain.untrusted import unwrap
-from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Hang, Recorded, Reply, WireServer

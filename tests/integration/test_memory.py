@@ -17,8 +17,8 @@ def test_a_fact_is_recalled_with_its_source_after_a_reset_by_another_worker(tmp_
     with Fleet(tmp_path, DEMO) as fleet:
         first, _ = fleet.worker("main", wait=False), fleet.worker("service", wait=False)
         fleet.ready()
-        told = fleet.outcome(fleet.send("remember that my boat is called Perihelion"), within=60)
-        assert told.text.endswith("Saved to MEMORY.md#L1.")
+        reported = fleet.outcome(fleet.send("remember that my boat is called Perihelion"), within=60)
+        assert reported.text.endswith("Saved to MEMORY.md#L1.")
         fleet.outcome(fleet.send("hello, the keys of the garage are under the blue pot"), within=60)
         fleet.command("/new")
         notes = fleet.workspace / "memory"

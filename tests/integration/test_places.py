@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.moves import PIECE_BYTES, Move
 from tests.support.fleet import Fleet
 from tests.support.hosts import OtherHost
 from tests.support.networks import network
-from tests.support.ocw import Ocw, finish
+from tests.support.ocw import Done, Ocw, finish
 from tests.support.programs import call, execute, program, say, write
 from tests.support.waiting import eventually
 
@@ -141,6 +141,48 @@ def test_the_files_move_to_another_host_although_workers_are_killed(hosts: TwoHo
         here, there = (each.state_dir / "workspace" / f"large-{number}" for each in (hosts.a, hosts.b))
         assert here.read_bytes() == there.read_bytes()
     assert ocw("agents", "move", "main", "--to", "host-b").code == 2
+
+
+def test_an_agent_is_not_moved_while_a_turn_or_a_command_of_it_runs(hosts: TwoHosts) -> None:
+    fleet, ocw = hosts.fleet, Ocw(hosts.fleet)
+    for each in (hosts.a, hosts.b):
+        each.worker()
+        each.worker(lane="service")
+    gate, ended = fleet.directory / "gate", fleet.directory / "ended"
+    turn = fleet.send(program(call(execute(f"until [ -e {gate} ]; do sleep 0.05; done")), say("done")))
+    at = eventually(lambda: working_host(fleet), within=30)
+    to = "host-b" if at == "host-a" else "host-a"
+    eventually(lambda: "main" in cannot_serve(fleet, to), within=30)
+
+    refused = ocw("agents", "move", "main", "--to", to)
+    assert (refused.code, "a turn of agent main is running" in refused.err) == (6, True), refused.err
+    gate.touch()
+    assert hosts.run(turn).state is RunState.OK
+
+    command = execute(f"until [ -e {ended} ]; do sleep 0.05; done")
+    command["input"]["background"] = True
+    assert hosts.run(fleet.send(program(call(command), say("left")))).state is RunState.OK
+    for options in ([], ["--without-files"]):
+        refused = ocw("agents", "move", "main", "--to", to, *options)
+        assert refused.code == 6, refused.err
+        assert " of agent:main:main (process " in refused.err
+        assert f" on {at})" in refused.err
+    assert fleet.stores.moves.current("main") is None
+
+    ended.touch()
+    done = eventually(lambda: accepted(ocw("agents", "move", "main", "--to", to, "--json")), within=60)
+    assert done.json["state"] == "done"
+
+
+def working_host(fleet: Fleet) -> str | None:
+    """The host that runs a turn."""
+    owners = [fleet.stores.reader.control(session).owner for session in fleet.stores.reader.running()]
+    return str(owners[0]).split("/")[0] if owners and owners[0] else None
+
+
+def accepted(done: Done) -> Done | None:
+    """The answer, unless the move was refused."""
+    return None if done.code == 6 else done
 
 
 def cannot_serve(fleet: Fleet, name: str) -> set[str]:

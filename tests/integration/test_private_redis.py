@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.private_redis import HEADER, SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.local.redis_binary import RedisBinary, find_redis_server
 from openclaw_workers.cli.local.redis_trouble import MANIFEST, explain

@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.engine.client_graph import intake_of
-from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from tests.support.fleet import Fleet
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
 from tests.support.waiting import eventually
@@ -384,7 +385,7 @@ def test_a_turn_past_its_deadline_ends_as_timed_out(either_fleet: Fleet) -> None
 
 
 @pytest.mark.parametrize(
-    ("channel", "silent_ms", "begins_anew"),
+    ("channel", "silent_ms", "is_reset"),
     [
         ("idle", 6 * 60_000, True),
         ("idle", 60_000, False),
@@ -395,7 +396,7 @@ def test_a_turn_past_its_deadline_ends_as_timed_out(either_fleet: Fleet) -> None
     ],
 )
 def test_a_session_is_reset_by_the_policy_of_its_channel(
-    fleet: Fleet, channel: str, silent_ms: int, begins_anew: bool
+    fleet: Fleet, channel: str, silent_ms: int, is_reset: bool
 ) -> None:
     chat = Chat(fleet, channel=channel)
     chat.text(chat.send(answer("long ago")))
@@ -408,8 +409,8 @@ def test_a_session_is_reset_by_the_policy_of_its_channel(
 
     new = fleet.stores.reader.session(chat.key)
     assert new is not None
-    assert (new.session_id != old.session_id) == begins_anew
-    assert len(chat.users()) == (1 if begins_anew else 2)
+    assert (new.session_id != old.session_id) == is_reset
+    assert len(chat.users()) == (1 if is_reset else 2)
 
 
 def test_a_deep_inbox_does_not_starve_another_session(tmp_path_factory: pytest.TempPathFactory) -> None:

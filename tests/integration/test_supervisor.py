@@ -16,7 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from openclaw_workers.cli.local.child import Backoff, ChildSpec
+from openclaw_workers.cli.local.child import Backoff
+from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.console import Console, LogFile
 from openclaw_workers.cli.local.supervisor import Supervisor
 from tests.support.waiting import eventually
@@ -223,7 +224,7 @@ def test_a_lock_is_held_by_the_child_and_delays_its_successor(
 def test_children_do_not_outlive_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     script = f"""
         import io, os, pathlib, sys
-        from openclaw_workers.cli.local.child import ChildSpec
+        from openclaw_workers.cli.local.child_spec import ChildSpec
         from openclaw_workers.cli.local.console import Console
         from openclaw_workers.cli.local.supervisor import Supervisor
 

@@ -385,6 +385,26 @@ def test_an_edited_file_is_published_without_a_restart_and_a_wrong_one_changes_n
     assert main_key() == "two"
 
 
+def test_a_variable_that_is_not_set_concerns_only_what_needs_it(ocw: Ocw) -> None:
+    config = """
+      agents: {defaults: {model: {primary: box/m, fallbacks: [offline/demo]}}}
+      models: {providers: {box: {baseUrl: "${BOX_URL}", apiKey: "${BOX_KEY}", models: [{id: m}]}}}
+      mcp: {servers: {far: {url: "${FAR_URL}"}}}
+      channels: {telegram: {webhook: {url: "https://bot.example", secret: "${HOOK}"}}}
+    """
+    ocw.state_dir.mkdir()
+    (ocw.state_dir / "openclaw.yaml").write_text(config)
+    started = ocw("up", "--detach", "--no-flower")
+
+    assert started.returncode == 0, started.stderr
+    assert "note: models.providers.box.baseUrl needs BOX_URL, not set on this host" in started.stderr
+    for command in (("status",), ("usage",), ("runs", "list"), ("models", "status"), ("agents", "list")):
+        assert ocw(*command).returncode == 0
+    answered = ocw("agent", "-m", "hello", "--json")
+    assert answered.returncode == 0, answered.stdout + answered.stderr
+    assert json.loads(answered.stdout)["model"] == "offline/demo"
+
+
 def test_init_leads_from_nothing_to_the_first_answer(ocw: Ocw) -> None:
     with Terminal(ocw, "init") as terminal:
         terminal.shows("Provider (anthropic, openai, none)")

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.domain.accepted import Queued
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import Program, call, mark, program, say, write
 from tests.support.waiting import eventually

@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -19,9 +21,7 @@ from openclaw_workers.domain.transcript import (
     Usage,
     UserEntry,
 )
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import Stores
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import TURN
 from openclaw_workers.store.llm.ledger import Ledger
 from tests.support.waiting import eventually

@@ -22,16 +22,16 @@ from celery import Celery
 from openclaw_workers.config.host import find_host
 from openclaw_workers.config.loader import load_file
 from openclaw_workers.config.publication import draft
+from openclaw_workers.domain.accepted import Queued
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, Route
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.fleet_config import configs_of, publish
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event
 from openclaw_workers.tasks.settings import forget
 from openclaw_workers.tasks.waker import CeleryWaker
 from tests.support.programs import Program, as_text
@@ -73,7 +73,7 @@ class LosingWaker(CeleryWaker):
     def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         return False
 
-    def sealed(self, session: SessionKey, run: RunId) -> str:
+    def wake_text(self, session: SessionKey, run: RunId) -> str:
         return ""
 
 

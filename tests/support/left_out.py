@@ -2,9 +2,8 @@
 
     @pytest.mark.needs("chromium")
 
-A test with this marker is left out where the program is missing. With CI=true in the environment it fails instead, but
-for programs that CI does not install. Where the kernel refuses what the program needs, it is left out with the
-reason that the kernel gives.
+A test with this marker is left out where the program is missing. With CI=true in the environment it fails instead.
+Where the kernel refuses what the program needs, it is left out with the reason that the kernel gives.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ PROGRAMS: dict[str, Callable[[], bool]] = {
     "networks": cache(_networks_work),
     "ripgrep": _on_path("rg"),
 }
-NOT_IN_CI = frozenset({"mcp-server-everything", "mcp-server-time"})
 
 REFUSALS: dict[str, Callable[[], str]] = {"bubblewrap": cache(_why_bubblewrap_is_refused)}
 """Why a program that is installed cannot work on this machine; "" if it can. No installation can help, so its tests are
@@ -82,8 +80,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if refusals:
             pytest.skip("; ".join(refusals))
         return
-    if os.environ.get("CI") == "true" and (must := [name for name in missing if name not in NOT_IN_CI]):
-        pytest.fail(f"{' and '.join(must)} must be installed and work, because CI=true", pytrace=False)
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{' and '.join(missing)} must be installed and work, because CI=true", pytrace=False)
     pytest.skip(f"no {' and no '.join(missing)}")
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import new_message_id
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import StoreUnavailable
 from tests.support.fleet import Fleet
 from tests.support.programs import Program

@@ -27,7 +27,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-DESK = {"width": 1440, "height": 900}
+DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
 

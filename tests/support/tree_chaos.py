@@ -14,10 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Cleanup
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import NotFound
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import Call, Program, Step, as_text, call, mark, program, say

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.engine.worker.report import REPEAT_SECONDS, WorkerReport
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.store.workers import WorkerInfo
 from openclaw_workers.views.worker_reports import plugin_problems, plugins_json, servers_json
 
 

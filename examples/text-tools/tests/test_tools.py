@@ -33,7 +33,7 @@ def test_a_file_is_written_to_the_workspace(tmp_path: Path) -> None:
     assert list(result.progress) == ["saving milk"]
 
 
-def test_a_failure_is_told_to_the_model() -> None:
+def test_a_failure_is_asked_to_the_model() -> None:
     result = run_tool(tools.save_note, {"title": "../x", "text": ""})
 
     assert (result.failed, result.text) == (True, "'../x' is not a title: expected words without slashes")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from ingress.adapters import check_account
 from ingress.api.models.inputs import ChannelTestInput
 from ingress.api.table import Call, NoInput
-from ingress.channels.registry import check_account
 from openclaw_workers.queries.channel_answers import channel_answer, channels_answer, find_account
 from openclaw_workers.queries.channel_checks import LOOK_SECONDS, SEND_SECONDS, not_sent, put_test_message, sent_as
 from openclaw_workers.store.channels import ChannelAccount

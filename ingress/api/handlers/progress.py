@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from ingress.accepting import session_of
 from ingress.api.access import session_key_of
 from ingress.api.models.answers import Shape
 from ingress.api.models.inputs import Name
 from ingress.api.table import Call, Input, NoInput
+from ingress.client_messages import session_of
 from openclaw_workers.domain.ids import BatchId, MessageId
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.views.runs import run_json
 
 MOST_BATCHES = 200

@@ -37,7 +37,7 @@ class RevokeInput(Input):
 
 
 def list_questions(call: Call[NoInput, NoInput]) -> dict[str, Any]:
-    return questions_answer(call.context.stores, call.principal.agent)
+    return questions_answer(call.context, call.principal.agent)
 
 
 def decide(call: Call[NoInput, DecideInput]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def answer(call: Call[NoInput, AnswerInput]) -> dict[str, Any]:
 def revoke(call: Call[NoInput, RevokeInput]) -> dict[str, Any]:
     if call.principal.agent not in (None, call.body.agent_id):
         raise NotFound(f"no agent {call.body.agent_id!r}")
-    return revoked_answer(call.context.stores, call.body.agent_id, call.body.what)
+    return revoked_answer(call.context, call.body.agent_id, call.body.what)
 
 
 def _answers(call: Call[Any, Any]) -> Answers:

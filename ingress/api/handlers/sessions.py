@@ -28,10 +28,10 @@ from openclaw_workers.views.session_trees import build_session_trees, session_tr
 
 
 def list_sessions(call: Call[SessionsQuery, NoInput]) -> dict[str, Any]:
-    query, place = call.query, call.context
+    query, installation = call.query, call.context
     agent = call.principal.agent or query.agent_id
-    found = recent_sessions(place, query.limit, agent, label=query.label, key=query.key, offset=query.offset)
-    return sessions_answer(place, found)
+    found = recent_sessions(installation, query.limit, agent, label=query.label, key=query.key, offset=query.offset)
+    return sessions_answer(installation, found)
 
 
 def session_trees(call: Call[SessionTreesQuery, NoInput]) -> dict[str, Any]:
@@ -47,12 +47,12 @@ def session_trees(call: Call[SessionTreesQuery, NoInput]) -> dict[str, Any]:
 
 
 def resolve_session(call: Call[ResolveQuery, NoInput]) -> dict[str, Any]:
-    query, place = call.query, call.context
+    query, installation = call.query, call.context
     if (query.key is None) == (query.label is None):
         raise BadInput("expected either key or label")
     if query.key is not None:
         return _details(call, session_key_of(call, query.key))
-    found = recent_sessions(place, 2, call.principal.agent, label=query.label)
+    found = recent_sessions(installation, 2, call.principal.agent, label=query.label)
     if len(found) != 1:
         raise (BadInput if found else NotFound)(f"{len(found) or 'no'} sessions have the label {query.label!r}")
     return _details(call, found[0][0].session_key)
@@ -63,20 +63,20 @@ def get_session(call: Call[NoInput, NoInput]) -> dict[str, Any]:
 
 
 def patch_session(call: Call[NoInput, SessionPatch]) -> dict[str, Any]:
-    place, key = call.context, existing_key(call)
+    installation, key = call.context, existing_key(call)
     wanted = call.body.model_dump(by_alias=True, exclude_unset=True)
-    fields = row_fields(place.settings, key, wanted, call.principal.authority)
-    check_label_is_free(place, key, fields.get("label", ""))
-    if fields and not place.stores.sessions.patch(key, fields):
+    fields = row_fields(installation.settings, key, wanted, call.principal.authority)
+    check_label_is_free(installation, key, fields.get("label", ""))
+    if fields and not installation.stores.sessions.patch(key, fields):
         raise NotFound(f"no session {key}")
     return _details(call, key)
 
 
 def reset_session(call: Call[NoInput, NoInput]) -> dict[str, Any]:
-    place, key = call.context, existing_key(call)
-    before = place.stores.reader.session(key)
-    place.control.reset(key)
-    after = place.stores.reader.session(key)
+    installation, key = call.context, existing_key(call)
+    before = installation.stores.reader.session(key)
+    installation.control.reset(key)
+    after = installation.stores.reader.session(key)
     return {
         "ok": True,
         "sessionKey": key,

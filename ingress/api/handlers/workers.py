@@ -1,4 +1,4 @@
-"""What workers have loaded and connected, what they are told and asked, and the machine of the ingress."""
+"""What workers have loaded and connected, orders and questions to them, and the machine of the ingress."""
 
 from __future__ import annotations
 

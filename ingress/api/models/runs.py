@@ -61,7 +61,7 @@ class RunAnswer(Run):
     ok: bool
     delivery: Json | None
     children: list[str]
-    session_life: str
+    session_state: str
     journal_problem: Failure | None
     partial: str | None
     journal: list[Json]

@@ -1,4 +1,4 @@
-"""What workers are told and asked, in requests and answers."""
+"""Orders and questions to workers, in requests and answers."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 10.0
 BAD_TOKEN_PAUSE_SECONDS = 30.0
 OFFSET_KEPT_MS = 24 * 3600 * 1000
-"""After a week without messages Telegram may start to count anew. An older offset would make it forget those."""
+"""After a week without messages Telegram may count from the beginning. An older offset would make it forget those."""
 
 
 class Unreachable(Exception):

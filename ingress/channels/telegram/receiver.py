@@ -1,4 +1,4 @@
-"""Receives for one bot: under a lease, by long polling or webhook, and hands each message to the door."""
+"""Receives for one bot: under a lease, by long polling or webhook, and hands each message to the intake."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class TelegramReceiver:
             return
         if received.button:
             await self._answer_button(received)
-        await self._given.door.accept(received.inbound, lambda: self._media.load(received.media))
+        await self._given.intake.accept(received.inbound, lambda: self._media.load(received.media))
 
     async def _answer_button(self, received: Received) -> None:
         try:

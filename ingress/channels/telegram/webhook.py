@@ -23,7 +23,7 @@ MOST_BYTES = 1 << 20
 
 
 def webhook_url(url: str, account_id: str) -> str:
-    """The address that Telegram is told. One without a path gets ours."""
+    """The address that Telegram is given. One without a path gets ours."""
     has_path = urlsplit(url).path.strip("/")
     return url if has_path else f"{url.rstrip('/')}/channels/telegram/{account_id}"
 

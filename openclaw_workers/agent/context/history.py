@@ -59,7 +59,7 @@ def visible(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
 
 
 def _without_quiet_beats(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
-    """The entries without those of heartbeats after which nothing was told; unless somebody spoke meanwhile."""
+    """The entries without those of heartbeats that had nothing to report, unless somebody spoke meanwhile."""
     spoken = [entry for entry in entries if type(entry) is UserEntry]
     beats = {entry.run_id for entry in spoken if entry.provenance == HEARTBEAT}
     if not beats:

@@ -1,7 +1,7 @@
 """How many tokens a request will cost: an estimate by script and model family, corrected by what the API reports.
 
-No tokenizer is asked. They differ by model and version, are slow on large texts, and are not needed: a window is kept
-with a margin, and each answer tells how large its request really was.
+No tokenizer is asked. They differ by model and version, and are slow on large texts. They are not needed either: a
+window is kept with a margin, and each answer says how large its request really was.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Estimator:
         return ceil(self._raw_request(request) * self._ratio)
 
     def most(self, request: ModelRequest) -> int:
-        """Tokens that a request will hardly pass: what is set aside for it."""
+        """Tokens that a request will hardly pass: this much is reserved for it."""
         return ceil(self._raw_request(request) * self._ratio * MARGIN)
 
     def learn(self, system: str, specs: Sequence[ToolSpec], messages: Sequence[TranscriptEntry], usage: Usage) -> None:

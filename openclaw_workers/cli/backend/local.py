@@ -1,4 +1,4 @@
-"""The installation itself: its stores and the doors of the engine."""
+"""The installation itself: its stores and the entry points of the engine."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class LocalEdge(LocalPart):
         return channel_answer(self._cli, account)
 
     def check_channel(self, account: str, chat: str | None) -> Json:
-        from ingress.channels.registry import check_account
+        from ingress.adapters import check_account
 
         found = find_account(self._cli, account)
         said = check_account(self._cli.loaded.settings, found.account)

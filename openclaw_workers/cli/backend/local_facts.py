@@ -75,7 +75,7 @@ class LocalFacts(LocalPart):
         return {"ok": True, **entry_json(self._cli.stores.outbox.get(message)[0])}
 
     def questions(self) -> Json:
-        return questions_answer(self._cli.stores)
+        return questions_answer(self._cli)
 
     def decide(self, question: str, how: str) -> Json:
         return decided_answer(self._answers(), question, how, BY_TERMINAL)
@@ -84,7 +84,7 @@ class LocalFacts(LocalPart):
         return answered_answer(self._answers(), question, text, BY_TERMINAL)
 
     def revoke_approval(self, agent: str, what: str) -> Json:
-        return revoked_answer(self._cli.stores, agent, what)
+        return revoked_answer(self._cli, agent, what)
 
     def _answers(self) -> Answers:
         return answers_of(self._cli.stores, self._cli.waker)

@@ -13,12 +13,11 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.engine.intake.commands.registry import list_commands
+from openclaw_workers.engine.routing.addressing import TERMINAL
 
 if TYPE_CHECKING:
     from openclaw_workers.client.blocking import BlockingReader
-    from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
-
-CHANNEL = "cli"
+    from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 
 
 class LocalTalk(LocalPart):
@@ -42,7 +41,7 @@ class LocalTalk(LocalPart):
         return self._cli.intake.accept(
             message.text,
             session=message.session,
-            route=Route(channel=CHANNEL, thread_id=replace_surrogates(message.thread)),
+            route=Route(channel=TERMINAL, thread_id=replace_surrogates(message.thread)),
             authority=Authority.OWNER,
             message_id=message_id,
             model=model,

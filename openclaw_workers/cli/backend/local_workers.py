@@ -1,4 +1,4 @@
-"""What workers are told and asked: draining, tools, sandboxes, skills; and the machine they share."""
+"""Orders and questions to workers: draining, tools, sandboxes, skills; and the machine they share."""
 
 from __future__ import annotations
 

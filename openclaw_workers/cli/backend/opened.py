@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Opened(Installation, Protocol):
-    """An installation with the doors of its engine; the context of the commands is such."""
+    """An installation with the entry points of its engine; the context of the commands is such."""
 
     @property
     def intake(self) -> Intake: ...

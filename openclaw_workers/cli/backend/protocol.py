@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from openclaw_workers.client.protocol import Steps, Update
+    from openclaw_workers.domain.accepted import Answered, Queued, Rejected
     from openclaw_workers.domain.ids import MessageId, SessionKey
     from openclaw_workers.domain.messages import QueueMode
     from openclaw_workers.domain.session_row import SessionEntry
-    from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
     from openclaw_workers.skills.install import Package
 
 Json = dict[str, Any]
@@ -60,7 +60,7 @@ class Transcript:
 
 
 Progress = Callable[[str], Callable[[int, int], None]]
-"""For an agent, a function that is told how many documents of how many are done."""
+"""For an agent, a function that is called with the documents done and the documents in all."""
 
 
 class Follower(Protocol):

@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
 from openclaw_workers.cli.backend.remote_agents import RemoteAgents
 from openclaw_workers.cli.backend.remote_config import RemoteConfig
 from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.cli.backend.remote_workers import RemoteWorkers
-from openclaw_workers.client.protocol import Steps, Update
 from openclaw_workers.client.sent_files import upload_json
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
-from openclaw_workers.remote.reader import HttpReader
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-T = TypeVar("T")
+from openclaw_workers.remote.blocking_reader import BlockingHttpReader
 
 MOST_LISTED = 1000
-
-
-class RemoteFollower:
-    """Follows conversations. The event loop runs only while somebody waits for an update."""
-
-    def __init__(self, runner: asyncio.Runner, reader: HttpReader) -> None:
-        self._runner = runner
-        self._reader = reader
-
-    def follow(self, steps: Steps[Any]) -> Iterator[Update]:
-        updates = self._reader.follow(steps)
-        while True:
-            try:
-                yield self._runner.run(_next(updates))
-            except StopAsyncIteration:
-                return
-
-    def result(self, steps: Steps[T]) -> T:
-        return self._runner.run(self._reader.result(steps))
 
 
 class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
@@ -51,13 +24,15 @@ class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
 
     def __init__(self, address: ApiAddress) -> None:
         super().__init__(address)
-        self._reader = HttpReader(self._transport)
-        self.conversations = RemoteFollower(self._runner, self._reader)
+        self.conversations = BlockingHttpReader(self._transport)
 
     def close(self) -> None:
-        self._run(self._reader.close())
-        self._run(self._transport.close())
-        self._runner.close()
+        self.conversations.close()
+        self._transport.close()
+
+    def connects(self) -> bool:
+        """Whether somebody listens at the address."""
+        return self._transport.connects()
 
     def check(self) -> None:
         """Finding the session has asked the server already."""
@@ -235,7 +210,3 @@ class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
 
     def revoke(self, who: str) -> Json:
         return self._post("/pairing/revoke", who=who)
-
-
-async def _next(updates: AsyncIterator[Update]) -> Update:
-    return await anext(updates)

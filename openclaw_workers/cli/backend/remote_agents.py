@@ -46,7 +46,7 @@ class RemoteAgents(RemoteCalls):
         return self._get("/memory", agentId=agent)
 
     def memory_index(self, agent: str | None, *, force: bool, progress: Progress) -> Json:
-        """Nothing is told of its progress."""
+        """Reports no progress."""
         return self._post("/memory/index", agentId=agent, force=force)
 
     def memory_search(

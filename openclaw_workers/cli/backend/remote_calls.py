@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from openclaw_workers.cli.backend.protocol import Json
 from openclaw_workers.remote.address import ApiAddress
-from openclaw_workers.remote.transport import AsyncTransport
-
-T = TypeVar("T")
+from openclaw_workers.remote.blocking import BlockingTransport
 
 PAGE = 1000
 
@@ -19,8 +15,7 @@ class RemoteCalls:
     """A part of the remote backend."""
 
     def __init__(self, address: ApiAddress) -> None:
-        self._runner = asyncio.Runner()
-        self._transport = AsyncTransport(address)
+        self._transport = BlockingTransport(address)
 
     def _pages(self, path: str, limit: int | None) -> list[Json]:
         """The newest entries of a transcript, read from the end."""
@@ -40,8 +35,5 @@ class RemoteCalls:
         return self._request("POST", path, body={name: value for name, value in body.items() if value is not None})
 
     def _request(self, method: str, path: str, **parts: Any) -> Json:
-        answer: Json = self._run(self._transport.request(method, path, **parts))
+        answer: Json = self._transport.request(method, path, **parts)
         return answer
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(work)

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from openclaw_workers.cli.backend.protocol import Json
 from openclaw_workers.cli.backend.remote_calls import RemoteCalls
-from openclaw_workers.config.host import Host
 from openclaw_workers.errors import BadInput, ConfigurationError
-from openclaw_workers.queries.config_changes import require_no_secrets
 
 
 class RemoteConfig(RemoteCalls):
@@ -28,6 +26,9 @@ class RemoteConfig(RemoteCalls):
         """Publish a file of this machine, or the one in use there."""
         if file is None:
             return _checked(self._post("/config/apply", dryRun=is_dry), None)
+        from openclaw_workers.config.host import Host
+        from openclaw_workers.queries.config_changes import require_no_secrets
+
         fields = _file(file)
         require_no_secrets(Host({}, file.parent, file))
         return _checked(self._post("/config/apply", dryRun=is_dry, **fields), str(file))

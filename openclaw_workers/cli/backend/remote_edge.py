@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from openclaw_workers.cli.backend.protocol import Json, Transcript
 from openclaw_workers.cli.backend.remote_calls import PAGE, RemoteCalls
-from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.errors import NotFound
 from openclaw_workers.remote.address import path_of
+
+if TYPE_CHECKING:
+    from openclaw_workers.domain.session_row import SessionEntry
 
 
 class RemoteEdge(RemoteCalls):
@@ -42,6 +45,8 @@ class RemoteEdge(RemoteCalls):
         return self._get(path_of("agents", agent, "prompt"))
 
     def export_rows(self, agent: str | None, session: str | None) -> tuple[list[SessionEntry], int]:
+        from openclaw_workers.domain.session_row import SessionEntry
+
         if session is not None:
             keys, left_out = [self._get("/sessions/resolve", key=session)["sessionKey"]], 0
         else:

@@ -1,14 +1,17 @@
-"""What workers are told and asked, through the HTTP API: draining, tools, sandboxes, skills."""
+"""Orders and questions to workers, through the HTTP API: draining, tools, sandboxes, skills."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.backend.protocol import Json
 from openclaw_workers.cli.backend.remote_calls import RemoteCalls
 from openclaw_workers.remote.address import path_of
-from openclaw_workers.skills.install import Package, zipped
+
+if TYPE_CHECKING:
+    from openclaw_workers.skills.install import Package
 
 
 class RemoteWorkers(RemoteCalls):
@@ -46,6 +49,8 @@ class RemoteWorkers(RemoteCalls):
         return self._post("/skills", name=name, description=description, agentId=agent, shared=shared)
 
     def add_skills(self, packages: Sequence[Package], agent: str | None, *, replace: bool) -> Json:
+        from openclaw_workers.skills.install import zipped
+
         packed = base64.b64encode(zipped(packages)).decode()
         return self._post("/skill-packages", data=packed, agentId=agent, replace=replace)
 

@@ -19,10 +19,10 @@ from openclaw_workers.cli.output import Exit
 from openclaw_workers.cli.render.text import printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.client.follow_session import SessionFeed
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError
 from openclaw_workers.views.answers import rejection
 

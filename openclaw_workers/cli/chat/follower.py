@@ -34,7 +34,7 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Show nothing more. A read that does not return is left alone."""
+        """Show nothing more. A read that does not return keeps its thread."""
         self._is_left.set()
         self._thread.join(LEAVE_SECONDS)
 

@@ -20,8 +20,8 @@ from openclaw_workers.cli.later_replies import show_next_reply
 from openclaw_workers.cli.output import Exit, exit_code, report
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.client.follow_replies import LaterReplies
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import SessionKey, new_message_id
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, ConflictError, NotFound, OpenClawError, StoreUnavailable
 from openclaw_workers.views.answers import Answer, rejection
 

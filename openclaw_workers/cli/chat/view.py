@@ -12,10 +12,10 @@ from openclaw_workers.cli.render.text import printable, styled
 from openclaw_workers.cli.render.turn_status import WORKER, TurnStatus
 from openclaw_workers.client.protocol import Ended, Quiet, TurnStarted
 from openclaw_workers.clock import now_ms
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.domain.tree import ANNOUNCE
-from openclaw_workers.store.reader import Event
 from openclaw_workers.views.answers import answer_of_run, answer_without_run
 
 if TYPE_CHECKING:

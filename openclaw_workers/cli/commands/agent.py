@@ -29,8 +29,8 @@ from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, new_message_id
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, OpenClawError, StoreUnavailable
 from openclaw_workers.views.answers import Answer, answer_json, rejection
 from openclaw_workers.views.errors import error_json

@@ -35,9 +35,9 @@ Examples:
 def move_files(cli: CliContext, agent_id: str, to_host: str | None, without_files: bool, cancel: bool) -> None:
     """Move the files of an agent to another host.
 
-    No turn of the agent may be running, and none begins before the move has ended; messages wait. The service workers
-    of both hosts copy the files through Redis. The old files stay where they are, but are no longer used.
-    The move continues if this command is interrupted or a worker dies.
+    No turn and no background command of the agent may be running, and no turn begins before the move has ended;
+    messages wait. The service workers of both hosts copy the files through Redis. The old files stay where they are,
+    but are no longer used. The move continues if this command is interrupted or a worker dies.
     """
     if cancel:
         _show(cli, cli.backend.cancel_move(agent_id))

@@ -48,7 +48,7 @@ def list_questions(cli: CliContext) -> None:
 @pass_cli
 def approve(cli: CliContext, question: str, how: str | None) -> None:
     """Let a command run; by default once."""
-    _told(cli, cli.backend.decide(question, how or "once"))
+    _print_result(cli, cli.backend.decide(question, how or "once"))
 
 
 @approvals.command("deny", epilog="Example: ocw approvals deny q-0123456789ab")
@@ -56,8 +56,8 @@ def approve(cli: CliContext, question: str, how: str | None) -> None:
 @json_option
 @pass_cli
 def deny(cli: CliContext, question: str) -> None:
-    """Do not let a command run; the agent is told."""
-    _told(cli, cli.backend.decide(question, "deny"))
+    """Do not let a command run; the agent learns of it."""
+    _print_result(cli, cli.backend.decide(question, "deny"))
 
 
 @approvals.command("answer", epilog='Example: ocw approvals answer q-0123456789ab "the second one"')
@@ -67,7 +67,7 @@ def deny(cli: CliContext, question: str) -> None:
 @pass_cli
 def answer(cli: CliContext, question: str, text: str) -> None:
     """Answer what an agent asked, with the number of a choice or in words."""
-    _told(cli, cli.backend.answer(question, text))
+    _print_result(cli, cli.backend.answer(question, text))
 
 
 @approvals.command("revoke", epilog="Example: ocw approvals revoke 'git status' --agent main")
@@ -84,7 +84,7 @@ def revoke(cli: CliContext, what: str, agent_id: str) -> None:
         click.echo(f"{printable(what)} is no longer allowed")
 
 
-def _told(cli: CliContext, done: dict[str, Any]) -> None:
+def _print_result(cli: CliContext, done: dict[str, Any]) -> None:
     if cli.json:
         echo_json(done)
     else:

@@ -39,7 +39,7 @@ def apply(cli: CliContext, file: Path | None, dry_run: bool) -> None:
     if cli.json:
         echo_json(answer)
     else:
-        _print_applied(answer, is_dry=dry_run)
+        _print_applied(cli, answer, is_dry=dry_run)
 
 
 @click.command(
@@ -83,16 +83,15 @@ def rollback(cli: CliContext, version: int | None) -> None:
     if cli.json:
         echo_json(answer)
     else:
-        _print_applied(answer, is_dry=False)
+        _print_applied(cli, answer, is_dry=False)
 
 
-def _print_applied(answer: dict[str, Any], *, is_dry: bool) -> None:
+def _print_applied(cli: CliContext, answer: dict[str, Any], *, is_dry: bool) -> None:
     for change in answer["changes"]:
         click.echo(_line(change))
     for secret in answer["movedSecrets"]:
         click.echo(f"secret kept on this host: {secret} (in secrets.json of the state directory)")
-    for path, names in answer["unset"].items():
-        click.echo(f"note: {path} needs {', '.join(names)}, not set on this host", err=True)
+    cli.report_unset(answer["unset"])
     if is_dry:
         click.echo("nothing was published" if answer["changes"] else "nothing would change")
     elif answer["published"]:

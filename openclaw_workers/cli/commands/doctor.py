@@ -15,12 +15,14 @@ from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.text import printable, styled
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import new_message_id
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 from openclaw_workers.views.findings import (
     Finding,
     damage_findings,
+    drift_findings,
+    file_findings,
     is_well,
     key_findings,
     machine_findings,
@@ -70,6 +72,9 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     models = backend.models()
     yield from redis_findings(status)
     yield from worker_findings(status)
+    yield from drift_findings(status)
+    if cli.remote is None and cli.in_force.version is not None and cli.in_force.differs:
+        yield from file_findings(str(cli.host.source), cli.in_force.version.number)
     yield from place_findings(status)
     yield from key_findings(backend.keys(), models)
     yield from damage_findings(backend.damaged())

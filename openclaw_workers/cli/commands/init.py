@@ -23,8 +23,8 @@ from openclaw_workers.cli.setup.files import (
     write_agents_file,
 )
 from openclaw_workers.cli.setup.questions import GivenAnswers, Questions, is_person
-from openclaw_workers.config.files import find_file
-from openclaw_workers.config.host import Host, find_state_dir, working_dir
+from openclaw_workers.config.host import Host
+from openclaw_workers.config.locate import find_file, find_state_dir, working_dir
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.state_dir import prepare_state_dir
 from openclaw_workers.views.answers import Answer
@@ -146,18 +146,18 @@ def _finish(cli: CliContext, answers: SetupAnswers, written: list[Path], *, star
     if cli.json:
         echo_json(_json(answers, written, starts, answer, address))
     elif starts:
-        if answers.with_telegram and asks:
-            first_steps.pair(cli, address)
-        _say_next(cli, answers, address)
+        is_paired = answers.with_telegram and asks and first_steps.pair(cli, address) is not None
+        _say_next(cli, answers, address, is_paired=is_paired)
     else:
         click.echo(f"Next:  {typed('up', cli.host)}")
     leave(Exit.RUN_FAILED if answer is not None and answer.error else Exit.OK)
 
 
-def _say_next(cli: CliContext, answers: SetupAnswers, address: str | None) -> None:
+def _say_next(cli: CliContext, answers: SetupAnswers, address: str | None, *, is_paired: bool) -> None:
     click.echo(f"Next:     {typed('chat', cli.host)}")
     if answers.with_telegram:
         click.echo(f"Telegram: {address or 'not reached yet; `ocw channels status` shows why'}")
+    if answers.with_telegram and not is_paired:
         click.echo(f"To pair:  {typed('pairing list', cli.host)}")
     click.echo(f"To stop:  {typed('down', cli.host)}")
 

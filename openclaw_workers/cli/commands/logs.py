@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.log_files import LogFollower, LogLine, last_lines
+from openclaw_workers.cli.log_files import LinesOfRun, LogFollower, LogLine, last_lines
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.text import printable
 from openclaw_workers.errors import NotFound
@@ -22,7 +22,7 @@ NAME_COLUMNS = 15
 Examples:
   ocw logs                            the last 100 lines of all processes
   ocw logs -f                         and what is logged from now on, until Ctrl-C
-  ocw logs --run run-1f2e3d4c5b6a7980 what was logged about one run
+  ocw logs --run last                 what was logged about one run
   ocw logs --process worker-main -n 500
   ocw logs -f --json | jq -r .text
 Workers and ingress processes of other machines log there: to standard error, or wherever their service manager puts it.
@@ -30,24 +30,28 @@ Workers and ingress processes of other machines log there: to standard error, or
 )
 @click.option("-f", "--follow", is_flag=True, help="Continue with new lines until Ctrl-C.")
 @click.option("-n", "--lines", "count", type=COUNT, default=100, show_default=True, help="How many of the last lines.")
-@click.option("--run", "run_id", metavar="ID", default="", help="Only lines about this run; a unique part is enough.")
+@click.option(
+    "--run",
+    "run_id",
+    metavar="ID",
+    default="",
+    help="Only lines about this run; a unique part is enough, last is the newest.",
+)
 @click.option("--process", metavar="NAME", default="", help="Only this process, such as worker-main or ingress.")
 @json_option
 @pass_cli
 def logs(cli: CliContext, *, follow: bool, count: int, run_id: str, process: str) -> None:
     """Show what the processes of the local `ocw up` have logged."""
     files = _files(cli.loaded.state_dir / "logs", process)
-
-    def is_wanted(line: LogLine) -> bool:
-        return not run_id or run_id in line.text
-
+    run_id = str(cli.backend.run(run_id)["runId"]) if run_id == "last" else run_id
     follower = LogFollower(files)
-    last = last_lines(files, count, is_wanted)
+    last = last_lines(files, count, LinesOfRun(run_id))
     if cli.json and not follow:
         echo_json({"ok": True, "lines": [_line_json(line) for line in last]})
         return
     _print(cli, last)
     if follow:
+        is_wanted = LinesOfRun(run_id)
         try:
             _print(cli, (line for line in follower.lines() if is_wanted(line)))
         except KeyboardInterrupt:

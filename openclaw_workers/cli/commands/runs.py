@@ -74,8 +74,7 @@ def _child(run: dict[str, Any]) -> str:
 
 
 def _print_journal(run: dict[str, Any]) -> None:
-    fate = run["sessionLife"]
-    gone = {"reset": "its session was reset since", "deleted": "its session was deleted"}.get(fate, "")
+    gone = {"reset": "its session was reset since", "deleted": "its session was deleted"}.get(run["sessionState"], "")
     if run["journal"]:
         click.echo(f"\njournal ({gone}; this is from its archive)" if run["archived"] else "\njournal")
         for line in journal_lines(run):

@@ -18,10 +18,10 @@ from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.watch import wait_until_settled
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import RunState
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.views.answers import Answer, answer_json, rejection
 
 

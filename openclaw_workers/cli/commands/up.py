@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,8 +26,9 @@ from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan, require_answer
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.configured_models import configured_apis
-from openclaw_workers.config.host import find_host, find_state_dir, working_dir
+from openclaw_workers.config.host import find_host
 from openclaw_workers.config.loader import Loaded, check_local
+from openclaw_workers.config.locate import find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.engine.fleet_config import publish_if_none
@@ -44,6 +46,7 @@ from openclaw_workers.store.client import connect
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.store.tokens import Tokens
+from openclaw_workers.store.workers import Workers
 
 
 class LaneCounts(click.ParamType[dict[Lane, int], str]):
@@ -96,6 +99,7 @@ def up(
       ocw --state-dir /tmp/second up --no-flower
     """
     loaded = _configuration(cli)
+    cli.report_unset(loaded.unset)
     pass_on_without(without_secret)
     state_dir = cli.host.state_dir
     prepare_state_dir(state_dir)
@@ -208,7 +212,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
-    answering, unsafe = answering_model(loaded), _unsafe_settings(runtime.redis_url)
+    answering, (unsafe, refusals) = answering_model(loaded), _looked_at(loaded, runtime)
     is_offline = default_model(loaded.settings, os.environ).startswith("offline/")
     login_url = _login_url(loaded, runtime)
     bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
@@ -220,6 +224,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
                 answering=answering,
                 is_offline=is_offline,
                 unsafe=unsafe,
+                refusals=refusals,
                 login_url=login_url,
                 bots=bots,
             )
@@ -232,6 +237,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
             answering=answering,
             is_offline=is_offline,
             unsafe=unsafe,
+            refusals=refusals,
             show_password=sys.stdout.isatty(),
             login_url=login_url,
             bots=bots,
@@ -284,12 +290,16 @@ def _plan(
     )
 
 
-def _unsafe_settings(redis_url: str) -> dict[str, str]:
-    """Settings of a Redis that somebody else runs which break our promises; the private one has none."""
-    client = connect(redis_url)
+def _looked_at(loaded: Loaded, runtime: Runtime) -> tuple[dict[str, str], list[str]]:
+    """Settings of a Redis that somebody else runs which break our promises, and why workers here take no turns."""
+    client = connect(runtime.redis_url)
     try:
-        return unsafe_settings(client)
+        engine = loaded.settings.engine
+        workers = Workers(client, Keys(engine.namespace), lease_ms=int(engine.lease_seconds * 1000)).all()
+        ours = {f"{socket.gethostname()}/{pid}" for pid in runtime.pids.values()}
+        refusals = {each.facts.get("refusal", "") for each in workers if each.id.rpartition("/")[0] in ours}
+        return unsafe_settings(client), sorted(refusals - {""})
     except StoreUnavailable:  # the next command that needs Redis reports it
-        return {}
+        return {}, []
     finally:
         client.close()

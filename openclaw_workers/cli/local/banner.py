@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ def as_text(
     answering: AnsweringModel,
     is_offline: bool,
     unsafe: Mapping[str, str],
+    refusals: Sequence[str],
     show_password: bool,
     login_url: str | None,
     bots: Mapping[str, str | None],
@@ -55,6 +56,8 @@ def as_text(
         lines += [f"  {OFFLINE_NOTICE}", ""]
     if unsafe:
         lines += [*(f"  Redis has {setting} {what}." for setting, what in unsafe.items()), ""]
+    if refusals:
+        lines += [*(f"  The workers here take no turns: {why}." for why in refusals), ""]
     if to_stop is None:
         lines += [f"  Next, in a second terminal:  {next_command}", "  Ctrl-C stops everything; the state is kept."]
     else:
@@ -69,6 +72,7 @@ def as_json(
     answering: AnsweringModel,
     is_offline: bool,
     unsafe: Mapping[str, str],
+    refusals: Sequence[str],
     login_url: str | None,
     bots: Mapping[str, str | None],
 ) -> dict[str, Any]:
@@ -88,6 +92,7 @@ def as_json(
         "configuration": answering.configuration,
         "offline": is_offline,
         "unsafeSettings": dict(unsafe),
+        "refusals": list(refusals),
     }
 
 

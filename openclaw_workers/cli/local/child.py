@@ -6,51 +6,14 @@ import fcntl
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw_workers.cli.local.start_program import Started, Starter, start_program
+from openclaw_workers.cli.local.child_spec import ChildSpec, Started
+from openclaw_workers.cli.local.start_program import start_program
 
 _LONGEST_LINE_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ChildSpec:
-    """What to run, and how to treat it."""
-
-    name: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    is_ready: Callable[[int], bool]
-    """Whether the process with this pid serves; called after each start until it does. May block for a second."""
-
-    stop_rank: int = 0
-    """Children with a lower rank are stopped first; the next rank is stopped when they have ended."""
-
-    stop_seconds: float = 10.0
-    """How long after SIGTERM its process group is killed."""
-
-    start_attempts: int = 3
-    """After this many deaths before it was ever ready, the start has failed."""
-
-    is_shown: bool = True
-    """Whether its output goes to the terminal; it goes to its log file in any case."""
-
-    clean: Callable[[str], str] = field(default=str)
-    """Removes the program's own time stamp from a line."""
-
-    lock_path: Path | None = None
-    """Locked while the child or a fork of it is alive, even if the supervisor is gone."""
-
-    new_stdin: Callable[[], int] | None = None
-    """Makes the file that becomes its stdin, for each start anew; it has none otherwise."""
-
-    modules: tuple[str, ...] = ()
-    """What a Python program imports, for those who fork it."""
-
-    start: Starter = start_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +61,8 @@ class Child:
         self.serves = False
         lock_fd = _lock(self.spec.lock_path) if self.spec.lock_path is not None else None
         try:
-            self._process = self.spec.start(self.spec, lock_fd)
+            start = self.spec.start or start_program
+            self._process = start(self.spec, lock_fd)
         finally:
             if lock_fd is not None:
                 os.close(lock_fd)

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from openclaw_workers.cli.local.celery_argv import CELERY
-from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec, Starter
 from openclaw_workers.cli.local.saved_endpoint import LOOPBACK, SavedEndpoint
-from openclaw_workers.cli.local.start_program import Starter, start_program
+from openclaw_workers.cli.local.start_program import start_program
 
 NAME = "flower"
 DEFAULT_PORT = 5555

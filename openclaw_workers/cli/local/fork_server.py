@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec, Started
 from openclaw_workers.cli.local.forking import GO, HEAD_BYTES, READY, Order
-from openclaw_workers.cli.local.start_program import Started, start_program
+from openclaw_workers.cli.local.start_program import start_program
 
 NAME = "fork-server"
 ORDER_SECONDS = 10.0

@@ -8,19 +8,18 @@ from pathlib import Path
 
 import redis
 
-from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec, Starter
 from openclaw_workers.cli.local.saved_endpoint import any_free_port, is_free
-from openclaw_workers.cli.local.start_program import Starter, start_program
+from openclaw_workers.cli.local.start_program import start_program
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.state_dir import write_private
+from openclaw_workers.state_dir import TOKEN_FILE, write_private
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.tokens import Tokens
 
 NAME = "ingress"
-TOKEN_FILE = "admin.token"  # noqa: S105 - the name of a file
 PORT_FILE = "ingress.port"
 OCW = (sys.executable, "-P", "-m", "openclaw_workers.cli")
 MODULES = ("ingress.process", "openclaw_workers.cli.commands.ingress")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import redis
 
-from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.redis_binary import RedisBinary
 from openclaw_workers.cli.local.redis_trouble import refuse_to_start_empty
 from openclaw_workers.cli.local.redis_writer import record_writer

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
+from openclaw_workers.cli.local.child_spec import Starter
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console
 from openclaw_workers.cli.local.fork_server import NAME as FORK_SERVER
@@ -15,7 +16,7 @@ from openclaw_workers.cli.local.fork_server import ForkServer
 from openclaw_workers.cli.local.redis_binary import find_redis_servers
 from openclaw_workers.cli.local.redis_writer import choose_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
-from openclaw_workers.cli.local.start_program import Starter, start_program
+from openclaw_workers.cli.local.start_program import start_program
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
@@ -122,6 +123,7 @@ class LocalProcesses:
             redis_url=redis_url,
             flower_url=flower.url_of(self._flower) if self._flower else None,
             ingress_url=self._ingress_url(redis_url),
+            source=self._plan.config_path,
             pids=self.supervisor.pids,
             started_at=now_ms(),
             stop_seconds=self._plan.grace_seconds + 40,
@@ -130,7 +132,7 @@ class LocalProcesses:
         return self._runtime
 
     def forget(self) -> None:
-        """Remove the record, because nothing runs any more."""
+        """Remove the record, because nothing runs now."""
         self._runtime = None
         (self._plan.state_dir / RUNTIME_FILE).unlink(missing_ok=True)
 

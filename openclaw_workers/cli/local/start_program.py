@@ -8,32 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
-    from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.child_spec import ChildSpec, Started
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A process that runs, in a session of its own."""
-
-    pid: int
-    output: IO[bytes]
-    """What it writes to stdout and stderr."""
-    wait: Callable[[], int]
-    """Waits for its end, and returns its exit code, or the negative number of the signal that killed it."""
-
-
-class Starter(Protocol):
-    """Starts a child, with the lock that it holds while it is alive."""
-
-    def __call__(self, spec: ChildSpec, lock_fd: int | None) -> Started: ...
 
 
 def start_program(spec: ChildSpec, lock_fd: int | None) -> Started:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from openclaw_workers.cli.local.child import Backoff, Child, ChildSpec
+from openclaw_workers.cli.local.child import Backoff, Child
+from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.console import Console
 from openclaw_workers.cli.local.start_program import adopt_orphans
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 import redis
 
 from openclaw_workers.cli.local.celery_argv import celery_argv
-from openclaw_workers.cli.local.child import ChildSpec
-from openclaw_workers.cli.local.start_program import Starter, start_program
+from openclaw_workers.cli.local.child_spec import ChildSpec, Starter
+from openclaw_workers.cli.local.start_program import start_program
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.keys import Keys
 

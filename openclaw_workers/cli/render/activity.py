@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from openclaw_workers.store.reader import Event
+    from openclaw_workers.domain.events import Event
 
 
 _NOT_DELIVERED = {

@@ -12,8 +12,8 @@ from openclaw_workers.domain.usage_line import usage_line
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.render.turn_status import TurnStatus
+    from openclaw_workers.domain.events import Event
     from openclaw_workers.domain.runs import Run
-    from openclaw_workers.store.reader import Event
 
 SPAWN = "sessions_spawn"
 
@@ -40,8 +40,8 @@ class Output(Protocol):
 class AnswerStream:
     """Shows one turn. What is written ends with the committed answer, even if a worker died half-way.
 
-    After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn, so there the
-    next attempt is printed only from where it goes beyond the printed text, or on a new line if it differs.
+    After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn. There
+    the next attempt is printed from where it goes beyond the printed text, or on a new line if it differs.
     """
 
     def __init__(

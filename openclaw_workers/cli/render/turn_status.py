@@ -10,7 +10,7 @@ from openclaw_workers.domain.shorten import shorten
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openclaw_workers.store.reader import Event
+    from openclaw_workers.domain.events import Event
 
 TOOL_CHARS = 50
 WORKER = "a worker"

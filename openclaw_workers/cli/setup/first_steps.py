@@ -13,8 +13,8 @@ from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.detach import start_detached
 from openclaw_workers.client.deadline import Deadline
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import new_message_id
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.state_dir import prepare_state_dir, running_pid
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def pair(cli: CliContext, address: str | None) -> dict[str, Any] | None:
                     continue
                 asked.add(each["code"])
                 if click.confirm(f"{who} asks to be let in with the code {each['code']}. Is this you?", err=True):
-                    return cli.backend.approve(each["code"], share_session=False)
+                    admitted = cli.backend.approve(each["code"], share_session=False)
+                    click.echo(f"{who} is let in; the bot answers from now on.", err=True)
+                    return admitted
             time.sleep(LOOK_SECONDS)
     except (KeyboardInterrupt, click.Abort):
         click.echo(err=True)

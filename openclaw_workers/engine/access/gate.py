@@ -72,7 +72,7 @@ class Refused:
 
     reason: str
     text: str = ""
-    """What the sender is told; empty: nothing."""
+    """The reply to the sender; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Answers:
 
 def _too_late(done: AnswerResult) -> str:
     if done.state == "gone" or done.question is None:
-        return "nobody waits for this answer any more: the turn was stopped, or has ended"
+        return "nobody waits for this answer now: the turn was stopped, or has ended"
     if done.question.answer:
         return f"it was answered before by {done.question.by or 'somebody'}: {done.question.answer}"
     return f"it is too late: the question is {done.question.state}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.engine.archives.transcript_files import sessions_dir, transcript_name
-from openclaw_workers.engine.place_service import Operation, Progress
+from openclaw_workers.engine.place_service import OnlyAnswers, Operation, Progress
 from openclaw_workers.errors import NotFound, OpenClawError
 
 OPERATION = "archive_lines"
@@ -28,7 +28,7 @@ class ArchivedRun:
     run: str
 
 
-class ArchiveLines:
+class ArchiveLines(OnlyAnswers):
     """Implements engine.place_service.Part for the archives of one state directory."""
 
     def __init__(self, state_dir: Path) -> None:
@@ -37,18 +37,6 @@ class ArchiveLines:
     @property
     def operations(self) -> Mapping[str, Operation]:
         return {OPERATION: self._answer}
-
-    def begin(self) -> None:
-        """Nothing to open."""
-
-    def work(self, place: str) -> None:
-        """Nothing to do between questions."""
-
-    def end(self) -> None:
-        """Nothing to close."""
-
-    def close(self) -> None:
-        """Nothing to close."""
 
     def page(self, wanted: ArchivedRun, start: int) -> tuple[list[str], int]:
         """Lines of a run from a position in the file on, and the position after them; -1 at the end.

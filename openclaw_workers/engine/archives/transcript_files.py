@@ -55,8 +55,8 @@ def write_transcript(path: Path, header: str, entries: Iterable[str]) -> None:
 def append_entries(path: Path, header: str, entries: Sequence[str], *, confirmed: int | None) -> int | None:
     """Append entries to a transcript and sync it; the header comes first in a new one.
 
-    `confirmed`: the size of the file up to which all is known to be written. Whatever lies behind it was written by
-    someone who did not live to say so, and is not written again. None: nothing is known, and each entry is looked for.
+    `confirmed`: the size of the file up to which all is known to be written. What lies behind it was written by a
+    process that died before it could say so, and is not written again. None: nothing is known, so look for each entry.
 
     Returns the size of the file now; None if another process is writing it.
     """

@@ -43,8 +43,11 @@ class ArchiveWriter:
         is_elsewhere: Callable[[str], bool] = lambda agent_id: False,
         on_written: Callable[[Archive], None] = lambda archive: None,
     ) -> None:
-        """`notes` takes conversations that are to be saved to memory. `is_elsewhere`: whether the files of an agent are
-        at a place that this host does not see; its archives are written there. `on_written` is told of each archive."""
+        """`notes` takes conversations that are to be saved to memory. `on_written` is called with each archive.
+
+        `is_elsewhere`: whether the files of an agent are at a place that this host does not see. Its archives are
+        written there.
+        """
         self._is_elsewhere = is_elsewhere
         self._archives = archives
         self._notes = notes

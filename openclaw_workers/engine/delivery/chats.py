@@ -75,8 +75,8 @@ class ChatDelivery:
 
     def of_stop(self, session: SessionKey, *, by_channel: str) -> Delivery:
         """`by_channel`: where the stop was ordered; its answer tells that chat."""
-        told = self._notice(session, "cancelled", texts.CANCELLED)
-        return Delivery({name: said for name, said in told.policies.items() if name != by_channel}, told.messages)
+        notice = self._notice(session, "cancelled", texts.CANCELLED)
+        return Delivery({name: said for name, said in notice.policies.items() if name != by_channel}, notice.messages)
 
     def of_reset(self, session: SessionKey) -> Delivery:
         return self._notice(session, "reset", texts.RESET_BY_HAND)
@@ -117,10 +117,10 @@ def turn_messages(outcome: Outcome, run: RunId) -> list[ChatMessage]:
     return messages
 
 
-def fallback_notice(wanted: str, answered: str, why: str, told: str) -> ChatMessage | None:
-    """A word about which model answers, where that changed since the chat was told; `told` is what it was told."""
+def fallback_notice(wanted: str, answered: str, why: str, announced: str) -> ChatMessage | None:
+    """A notice of which model answers, if that has changed; `announced` is the model that the chat knows of."""
     current = "" if answered == wanted else answered
-    if current == told:
+    if current == announced:
         return None
     if not current:
         return _notice("model", texts.FALLBACK_OVER.format(wanted=wanted))

@@ -46,7 +46,7 @@ JOB_PAUSED = (
 )
 JOB_MISSED = "⚠️ The scheduled job {name} did not run: no worker was running when it was due, {late} ago."
 JOB_STOPPED = (
-    "⏸️ The scheduled job {name} is stopped, because whoever made it is not an owner any more.\n"
+    "⏸️ The scheduled job {name} is stopped, because its maker is no longer an owner.\n"
     "Next step: an owner takes it over with `ocw cron resume {id}`, or removes it with `ocw cron remove {id}`."
 )
 SUPPRESSED = "The reply was not sent to the chat: the send policy denies it. `/send on` allows it for this session."

@@ -9,6 +9,7 @@ from typing import Any, Required, TypedDict, Unpack
 
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
@@ -30,39 +31,11 @@ from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.client import ScriptCall
-from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Receipt, Refused
+from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Refused
 from openclaw_workers.store.reader import Reader
 
 MAX_TEXT_BYTES = 1_000_000
 _REFUSALS = {"gone": "it is archived", "busy": "too many messages wait there"}
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A command was carried out at once."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Queued:
-    """The message is in the inbox and will be answered, whatever dies."""
-
-    message_id: MessageId
-    session_key: SessionKey
-    """Of a repeat, the session that it went to first."""
-    run: RunId | None
-    event_id: str
-    duplicate: Receipt | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new; of an agent, `children`
-    or `tree` by that limit, or `busy` if its inbox is full."""
-
-    message_id: MessageId
-    reason: str
 
 
 def message_id_for(channel: str, account: str, chat: str, channel_message_id: str) -> MessageId:
@@ -258,8 +231,8 @@ class Intake:
         `event`: what the message wakes the session for; while such a message waits, more events join it. `firing`: the
         time of a scheduled job that the message is; each time is taken once.
 
-        It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
-        there is no room; a repeat of it then is refused like the first.
+        It is refused in two cases: its sub-agent was deleted, or it would start a finished sub-agent again and there is
+        no room for one. A repeat of it is refused like the first.
 
         Raises:
             StoreUnavailable: as for `accept`.
@@ -354,7 +327,7 @@ class Intake:
             row_new={"sessionKind": kind, "chatType": chat_type(session)},
             row_each=dict(row or {}),
             row_route={} if message.kind == "internal" else delivery_fields(route),
-            wake=self._waker.sealed(session, opening),
+            wake=self._waker.wake_text(session, opening),
             mode=mode,
             delivery=delivery,
             to_chat=self._chats.of_accept(session, rules.cap),

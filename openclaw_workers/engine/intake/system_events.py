@@ -1,6 +1,6 @@
 """Telling a session that something happened: a webhook was called, a command has finished, a time has come.
 
-The session's next turn begins with what it was told, as events and not as a person's words.
+The session's next turn begins with them, as events and not as a person's words.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from openclaw_workers.agent.prompt import texts
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage
 from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.domain.system_event import MAX_EVENT_CHARS, PROVENANCE, SystemEvent
 from openclaw_workers.domain.untrusted import neutralise, wrap
-from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.system_events import SystemEvents as EventStore
 
 SOURCE_CHARS = 80
-Told = Literal["added", "known", "missing"]
-"""`added`: it will be told. `known`: one with this key was added within a day. `missing`: there is no such session."""
+Added = Literal["added", "known", "missing"]
+"""`added`: the next turn sees it. `known`: one with this key was added within a day. `missing`: no such session."""
 
 
 class SystemEvents:
@@ -43,7 +44,7 @@ class SystemEvents:
         wake: bool = False,
         is_trusted: bool = False,
         authority: Authority = Authority.ANYONE,
-    ) -> Told:
+    ) -> Added:
         """Tell a session of an event in its next turn. A repeat with the same source and key changes nothing.
 
         `wake` opens a turn for it, and creates the session if there is none; its reply goes where the session was last
@@ -66,7 +67,7 @@ class SystemEvents:
         return "known" if joined else "added"
 
     def _waits(self, session: SessionKey, event: SystemEvent) -> bool:
-        """Whether an event that opened no turn joined one that waits; a repeat of it does not wait any more."""
+        """Whether an event that opened no turn joined one that waits; a repeat of it no longer waits."""
         return any(each.key == event.key for each in self._store.waiting(session))
 
     def _wake_up(self, session: SessionKey, event: SystemEvent, authority: Authority) -> InboundMessage:

@@ -92,7 +92,14 @@ class ModelChain:
             return
         self.keyring.failed(candidate, error)
         self._spent.add(_spent_name(self.attempts[-1]))
-        log.warning("model.failed", model=candidate.name, profile=candidate.profile, reason=error.reason)
+        log.warning(
+            "model.failed",
+            model=candidate.name,
+            profile=candidate.profile,
+            reason=error.reason,
+            what=error.description,
+            error=error.message,
+        )
         self._following = self._next() or self._once_more(candidate, error) or self._after_a_pause()
         if self._following is None:
             raise self._all_failed(error)

@@ -88,7 +88,7 @@ class EmbeddingCalls:
         try:
             self._record(Lease(session, run, lane_of(session), "0:"), LedgerEntries((call,), budgets))
         except StoreUnavailable as error:
-            log.warning("memory.embedding_not_booked", error=error.message, tokens=tokens)
+            log.warning("memory.embedding_not_recorded", error=error.message, tokens=tokens)
 
 
 def _ask_keys(chain: ModelChain, run: RunId, tokens: int, ask: Ask) -> tuple[Candidate, str, Embedded]:

@@ -25,7 +25,7 @@ class MemoryFiles:
         """Lines of a memory file; a direct chat's own file comes before a shared one of that name.
 
         Raises:
-            NotFound: there is no such file, or this session may not see it; it is not told which.
+            NotFound: there is no such file, or this session may not see it; the error does not say which.
         """
         own = self._own(path)
         named = own if find_file(self._roots, own) else path

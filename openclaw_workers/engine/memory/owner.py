@@ -75,7 +75,7 @@ class MemoryOwner:
 
     def _carry_out(self, answer: Answer, asked: dict[str, Any], progress: Progress) -> dict[str, Any]:
         if self._service is None:
-            raise OpenClawError("this worker does not own the memory index any more")
+            raise OpenClawError("this worker no longer owns the memory index")
         try:
             return answer(self._service, asked, progress)
         except IndexUnavailable as error:

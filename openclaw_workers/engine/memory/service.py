@@ -21,11 +21,12 @@ from openclaw_workers.engine.memory.read_lines import read_lines
 from openclaw_workers.engine.memory.transcripts import TranscriptDocument, Transcripts
 from openclaw_workers.memory.backend import Backend, Collection, collection_name
 from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
+from openclaw_workers.memory.files import MemoryFile, MemoryRoots, memory_files
 from openclaw_workers.memory.fusion import Weights, default_weights
 from openclaw_workers.memory.index import Document, MemoryIndex, SyncReport, fingerprint
 from openclaw_workers.memory.points import CHUNK, FILE, where
 from openclaw_workers.memory.scopes import Visibility
-from openclaw_workers.memory.search import MemorySearch, SearchOptions, result_json
+from openclaw_workers.memory.search import SOURCES, MemorySearch, SearchOptions, result_json
 
 log = structlog.get_logger(__name__)
 
@@ -61,12 +62,8 @@ class _Synced:
     """What an agent's index was last brought up to date with."""
 
     collection: str
-    versions: frozenset[tuple[str, str]]
-    at: float
-
-
-def _versions(documents: Sequence[Document]) -> frozenset[tuple[str, str]]:
-    return frozenset((each.path, each.version) for each in documents if each.source == "memory")
+    files: list[MemoryFile]
+    transcripts_at: float
 
 
 class MemoryService:
@@ -171,8 +168,7 @@ class MemoryService:
 
     def get(self, agent_id: str, path: str, first: int | None, count: int | None) -> dict[str, Any]:
         """Lines of a memory file, whoever may see it."""
-        agent = self._agents.resolve(agent_id)
-        roots = roots_of(agent_id, self._agents.workspace(agent_id), self._state_dir, agent.memory_search)
+        roots = self._roots(self._agents.resolve(agent_id))
         return read_lines(roots, Visibility(agent_id, (), sees_all=True), path, first=first, count=count)
 
     def close(self) -> None:
@@ -194,13 +190,11 @@ class MemoryService:
 
     def _freshen(self, opened: _Opened, given: MemorySearchSettings) -> str:
         """Index what has changed, if that is wanted or nothing is indexed yet; returns what to tell."""
-        is_new = not self._is_ready(opened)
-        if not (given.sync.on_search or is_new):
-            return ""
-        if not is_new and self._looks_unchanged(opened):
-            return ""
-        report = self._sync(opened, wait_seconds=BUILD_WAIT_SECONDS if is_new and not self._older(opened) else 0.0)
-        return report.unembedded
+        if not self._is_ready(opened):
+            wait_seconds = 0.0 if self._older(opened) else BUILD_WAIT_SECONDS
+            return self._sync(opened, wait_seconds=wait_seconds).unembedded
+        stale = self._stale(opened) if given.sync.on_search else ()
+        return self._sync(opened, stale, wait_seconds=0.0).unembedded if stale else ""
 
     def _is_ready(self, opened: _Opened) -> bool:
         """Whether the index is complete. Counting takes as long as a search, so the answer holds for some seconds."""
@@ -212,16 +206,30 @@ class MemoryService:
         self._ready[key] = now
         return True
 
-    def _looks_unchanged(self, opened: _Opened) -> bool:
-        """Whether the files are those of the last sync; transcripts are looked at every few seconds."""
+    def _stale(self, opened: _Opened) -> Sequence[str]:
+        """The sources to look through: changed files at once, transcripts every few seconds."""
         seen = self._synced.get(opened.agent.id)
-        if seen is None or seen.collection != opened.name or time.monotonic() - seen.at > TRANSCRIPTS_SECONDS:
-            return False
-        return seen.versions == _versions(self._files(opened.agent))
+        if seen is None or seen.collection != opened.name:
+            return SOURCES
+        looks = {
+            "memory": seen.files != self._memory_files(opened.agent),
+            "sessions": time.monotonic() - seen.transcripts_at > TRANSCRIPTS_SECONDS,
+        }
+        return [source for source in SOURCES if looks[source]]
+
+    def _note_synced(self, opened: _Opened, sources: Sequence[str], documents: Sequence[Document]) -> None:
+        seen = self._synced.get(opened.agent.id)
+        files = [each.file for each in documents if isinstance(each, FileDocument)]
+        now = time.monotonic()
+        if seen is not None and seen.collection == opened.name:
+            files = files if "memory" in sources else seen.files
+            now = now if "sessions" in sources else seen.transcripts_at
+        self._synced[opened.agent.id] = _Synced(opened.name, files, now)
 
     def _sync(
         self,
         opened: _Opened,
+        sources: Sequence[str] = SOURCES,
         *,
         force: bool = False,
         finished: Sequence[tuple[str, str]] = (),
@@ -237,10 +245,10 @@ class MemoryService:
             with self._sync_lock(agent_id) as is_ours:
                 if not is_ours:
                     return SyncReport()
-                documents, complete = self._documents(opened, force=force, finished=finished)
-                report = opened.index.sync(documents, complete=complete, progress=progress, force=force)
+                documents = self._documents(opened, sources, force=force, finished=finished)
+                report = opened.index.sync(documents, complete=sources, progress=progress, force=force)
             if not report.unembedded:
-                self._synced[agent_id] = _Synced(opened.name, _versions(documents), time.monotonic())
+                self._note_synced(opened, sources, documents)
             self._tidy(opened)
         finally:
             lock.release()
@@ -249,22 +257,25 @@ class MemoryService:
         return report
 
     def _documents(
-        self, opened: _Opened, *, force: bool, finished: Sequence[tuple[str, str]]
-    ) -> tuple[list[Document], list[str]]:
-        """What is to be compared with the index, and the sources of which this is everything."""
-        given, agent = opened.agent.memory_search, opened.agent
+        self, opened: _Opened, sources: Sequence[str], *, force: bool, finished: Sequence[tuple[str, str]]
+    ) -> list[Document]:
+        """All documents of these sources. One that is switched off has none, so what is indexed of it is removed."""
+        used = set(sources) & set(opened.agent.memory_search.sources)
         documents: list[Document] = []
-        if "memory" in given.sources:
-            documents += self._files(agent)
-        if "sessions" in given.sources:
+        if "memory" in used:
+            documents += self._files(opened.agent)
+        if "sessions" in used:
             documents += self._spoken(opened, force=force, finished=finished)
-        # Sources that are switched off have no documents, so what is indexed of them is removed.
-        return documents, ["memory", "sessions"]
+        return documents
+
+    def _memory_files(self, agent: AgentConfig) -> list[MemoryFile]:
+        return memory_files(self._roots(agent)) if "memory" in agent.memory_search.sources else []
 
     def _files(self, agent: AgentConfig) -> list[FileDocument]:
-        given = agent.memory_search
-        roots = roots_of(agent.id, self._agents.workspace(agent.id), self._state_dir, given)
-        return file_documents(roots, given.chunking)
+        return file_documents(self._roots(agent), agent.memory_search.chunking)
+
+    def _roots(self, agent: AgentConfig) -> MemoryRoots:
+        return roots_of(agent.id, self._agents.workspace(agent.id), self._state_dir, agent.memory_search)
 
     def _spoken(
         self, opened: _Opened, *, force: bool, finished: Sequence[tuple[str, str]]

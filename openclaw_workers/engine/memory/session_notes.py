@@ -161,7 +161,7 @@ def _written(folder: Path, session_id: str) -> Path | None:
 
 
 def _create(folder: Path, name: str, text: str) -> Path:
-    """Write a new file; another note of that name is left alone. It appears whole or not at all."""
+    """Write a new file; another note of that name stays as it is. It appears whole or not at all."""
     temporary = folder / f".{name}.writing"
     temporary.write_text(text, encoding="utf-8")
     for number in range(1, 1_000):

@@ -80,7 +80,7 @@ class SlugModel:
         try:
             self._record(lease, entries)
         except StoreUnavailable as error:
-            log.warning("memory.note_not_booked", error=error.message)
+            log.warning("memory.note_not_recorded", error=error.message)
 
 
 def _cancel_late(is_over: threading.Event, cancel: Cancel) -> None:

@@ -59,7 +59,7 @@ class TurnMemory:
         return json.dumps({**found, "citations": "on" if is_cited else "off"}, ensure_ascii=False)
 
     def get(self, args: GetInput) -> str:
-        return self._told(lambda: self._files.get(args.path, first=args.from_, count=args.lines))
+        return self._answer(lambda: self._files.get(args.path, first=args.from_, count=args.lines))
 
     def write(self, args: WriteInput) -> str:
         def write() -> dict[str, Any]:
@@ -67,7 +67,7 @@ class TurnMemory:
             self.tools.access().want_sync(self._visible.agent_id)
             return written
 
-        return self._told(write)
+        return self._answer(write)
 
     def note_session_start(self) -> None:
         """Have the index brought up to date when a session begins; the turn does not wait for it."""
@@ -78,7 +78,7 @@ class TurnMemory:
             except StoreUnavailable:
                 return  # a search looks again
 
-    def _told(self, act: Callable[[], dict[str, Any]]) -> str:
+    def _answer(self, act: Callable[[], dict[str, Any]]) -> str:
         try:
             return json.dumps(act(), ensure_ascii=False)
         except OpenClawError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.memory.documents import roots_of
-from openclaw_workers.memory.files import memory_files
+from openclaw_workers.memory.files import MemoryFile, memory_files
 
 LOOK_SECONDS = 2.0
 
@@ -17,7 +17,7 @@ class _Seen:
     """What was seen of one agent's files."""
 
     def __init__(self) -> None:
-        self._versions: tuple[tuple[str, str], ...] = ()
+        self._files: list[MemoryFile] = []
         self._changed_at: float | None = None
         self._synced_at = 0.0
 
@@ -27,10 +27,10 @@ class _Seen:
         self._synced_at = now
         return True
 
-    def is_quiet_again(self, now: float, versions: tuple[tuple[str, str], ...], seconds: float) -> bool:
+    def is_quiet_again(self, now: float, files: list[MemoryFile], seconds: float) -> bool:
         """Whether files have changed, and then not again for so long."""
-        if versions != self._versions:
-            self._versions, self._changed_at = versions, now
+        if files != self._files:
+            self._files, self._changed_at = files, now
             return False
         if self._changed_at is None or now - self._changed_at < seconds:
             return False
@@ -77,5 +77,4 @@ class ChangeWatch:
         if not given.sync.watch:
             return False
         roots = roots_of(agent_id, self._agents.workspace(agent_id), self._state_dir, given)
-        versions = tuple((file.path, file.version) for file in memory_files(roots))
-        return seen.is_quiet_again(now, versions, given.sync.watch_debounce_ms / 1000)
+        return seen.is_quiet_again(now, memory_files(roots), given.sync.watch_debounce_ms / 1000)

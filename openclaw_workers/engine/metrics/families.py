@@ -8,9 +8,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.metrics import COUNTERS
 from openclaw_workers.store.metrics import Levels, Metrics
-from openclaw_workers.store.workers import WorkerInfo, Workers
+from openclaw_workers.store.workers import Workers
 
 
 class _Host(Collector):

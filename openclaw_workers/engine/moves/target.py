@@ -136,7 +136,7 @@ class MoveTarget:
                 self._bytes += len(piece)
             file.flush()
             os.fchmod(file.fileno(), entry.mode)
-            # By the open file, not by its path: another worker may have begun it anew under the same path.
+            # By the open file, not by its path: another worker may have started it again under the same path.
             os.utime(file.fileno(), ns=(time.time_ns(), entry.changed_ns))
 
     def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,14 @@ class Origin:
         )
 
 
+TERMINAL = "cli"
+"""The channel of commands that people type on the machine of the installation."""
+
+
+def terminal_origin(user: str, *, session_key: str = "", agent_id: str = "") -> Origin:
+    return Origin(channel=TERMINAL, account_id="local", peer_id=user, session_key=session_key, agent_id=agent_id)
+
+
 def agent_for(origin: Origin, rules: SessionRules) -> str:
     """The agent a message is for: the one that was asked for, else the bound one, else the default."""
     return origin.agent_id or bound_agent(rules.bindings, origin.place) or rules.default_agent

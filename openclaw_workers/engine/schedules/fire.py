@@ -8,12 +8,13 @@ from typing import Protocol
 
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.base import format_duration
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.job import HEARTBEAT, PROVENANCE, Job, firing_id
 from openclaw_workers.domain.messages import Authority, InboundMessage
 from openclaw_workers.domain.schedule import At, Plan, plan
 from openclaw_workers.engine.delivery.notice_texts import JOB_MISSED, JOB_STOPPED
-from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.schedules.delivery import JobDelivery
 from openclaw_workers.engine.schedules.makers import Makers
@@ -36,7 +37,7 @@ BUSY_MS = 15_000
 """When a heartbeat is tried again that found its session busy."""
 KEPT_MS = 30 * 86_400_000
 """How long a job is kept that failed or was missed and has no further time."""
-WITHDRAWN = "its maker is not an owner any more"
+WITHDRAWN = "its maker is no longer an owner"
 
 
 class Beats(Protocol):
@@ -212,7 +213,7 @@ class DueJobs:
         self._store.remove(job.id)
 
     def _stop(self, job: Job, due: int, following: int | None) -> None:
-        """The maker is no owner any more. An owner who resumes the job takes it over."""
+        """The maker is no longer an owner. An owner who resumes the job takes it over."""
         log.warning("job.stopped", job=job.id, maker=job.maker)
         self._store.skip(job.id, due, following, state="skipped", reason=WITHDRAWN)
         self._store.pause(job.id, WITHDRAWN)

@@ -86,7 +86,7 @@ class Heartbeats:
         return bool(self._block(agent).every)
 
     def message(self, job: Job, time: int) -> InboundMessage | str | None:
-        """The message of a beat; why there is none this time; None if the agent does not beat any more.
+        """The message of a beat; why there is none this time; None if the agent no longer beats.
 
         Raises:
             NotFound: the agent is not configured.

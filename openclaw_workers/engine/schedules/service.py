@@ -80,7 +80,7 @@ class JobService:
 
         Raises:
             NotFound: there is no such job.
-            BadInput: it is declared in the configuration, or makes no sense any more.
+            BadInput: it is declared in the configuration, or no longer makes sense.
         """
         stored, now = self.get(job_id), self._due.now_ms()
         self._check_own(stored.job)
@@ -137,7 +137,7 @@ class JobService:
     def resume(self, job_id: str) -> StoredJob:
         """Let a paused job go on with its next time after now; raises NotFound.
 
-        One that stopped because its maker is no owner any more belongs to whoever resumes it.
+        One that stopped because its maker is no longer an owner belongs to whoever resumes it.
         """
         stored = self.get(job_id)
         job, following = stored.job, stored.job.schedule.after(self._due.now_ms())

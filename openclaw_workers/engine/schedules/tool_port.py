@@ -104,7 +104,7 @@ class TurnSchedules:
 
     def _wake(self, call_id: str, args: CronInput) -> dict[str, Any]:
         session = self.tools.targets.main(agent_of(self.taken.lease.session))
-        told = self.tools.events.add(
+        added = self.tools.events.add(
             session,
             source="cron",
             text=args.text,
@@ -113,7 +113,7 @@ class TurnSchedules:
             is_trusted=True,
             authority=self.taken.authority,
         )
-        return {"told": told, "session": session}
+        return {"added": added, "session": session}
 
 
 def _given(job: dict[str, Any]) -> set[str]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import structlog
 
+from openclaw_workers.domain.accepted import Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage
-from openclaw_workers.engine.intake.accept import Intake, Queued, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.engine.sessions.texts_between_sessions import announce_text, internal, says_nothing, turn_text
 from openclaw_workers.store.inter_session import InterSession, Relay

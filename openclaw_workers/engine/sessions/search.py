@@ -43,8 +43,8 @@ class SessionSearch:
             {**each, "snippet": wrap(str(each["snippet"]), f"session {each.get('sessionKey', '')}")}
             for each in found["results"]
         ]
-        told = {name: found[name] for name in ("mode", "note") if found.get(name)}
-        return json.dumps({"status": "ok", "results": results, **told}, ensure_ascii=False)
+        about = {name: found[name] for name in ("mode", "note") if found.get(name)}
+        return json.dumps({"status": "ok", "results": results, **about}, ensure_ascii=False)
 
     def _named(self, wanted: str) -> SessionKey:
         key = self._find(wanted)

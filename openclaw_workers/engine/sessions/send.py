@@ -9,19 +9,21 @@ from typing import Any
 from openclaw_workers.agent.prompt.texts import WAITS_FOR_YOU
 from openclaw_workers.config.resolve import agent_ids
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.session_key import global_key, is_subagent, main_key, normalise, parse_key
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import AssistantEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise, wrap
-from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.sessions.texts_between_sessions import first_text, internal, message_id, says_nothing
 from openclaw_workers.engine.sessions.visibility import Visibility
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn_checks import Refusal, no_room
 from openclaw_workers.errors import BadInput, StoreFull, TurnParked
-from openclaw_workers.store.inbox import Inbox, Receipt
+from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession, Wait
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.tools.sessions.inputs import SendInput

@@ -9,12 +9,13 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from openclaw_workers.clock import now_ms
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.subagents import matching_subagents
 from openclaw_workers.domain.untrusted import neutralise_json, wrap
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.sessions.excerpts import excerpt
 from openclaw_workers.engine.sessions.texts_between_sessions import controller_text, internal, message_id
 from openclaw_workers.engine.tree.child import Parent

@@ -20,7 +20,7 @@ from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.tools.shell.background_commands import CommandDirectory, HeldCommand
-from openclaw_workers.tools.shell.ending import ending_text
+from openclaw_workers.tools.shell.exit_text import ending_text
 from openclaw_workers.tools.shell.holder.spec import Exit
 
 log = structlog.get_logger(__name__)
@@ -74,7 +74,7 @@ class FinishedCommands(threading.Thread):
 
     def _tell(self, command: HeldCommand, ended: Exit) -> None:
         info = command.info
-        told = self._events.add(
+        reported = self._events.add(
             SessionKey(info.session_key),
             source="exec",
             text=_text(command, ended),
@@ -82,7 +82,7 @@ class FinishedCommands(threading.Thread):
             wake=True,
             authority=_authority(info.authority),
         )
-        log.info("command.ended", id=info.id, session=info.session_key, ending=ending_text(ended), told=told)
+        log.info("command.ended", id=info.id, session=info.session_key, ending=ending_text(ended), reported=reported)
 
 
 def _is_silent_success(ended: Exit) -> bool:

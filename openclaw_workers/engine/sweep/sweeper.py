@@ -89,7 +89,7 @@ class Sweeper(threading.Thread):
             if kind.is_paced and took > PACED_KINDS_SECONDS:
                 given_back.append(item)
                 continue
-            self._handle(item, kind)
+            self._handle_item(item, kind)
             if kind.is_paced:
                 time.sleep(PAUSE * (time.monotonic() - begun - took))
         if given_back:
@@ -117,7 +117,7 @@ class Sweeper(threading.Thread):
             self._unknown.add(name)
             log.warning("due.unknown", item=item, advice="left to a newer worker")
 
-    def _handle(self, item: str, kind: DueKind) -> None:
+    def _handle_item(self, item: str, kind: DueKind) -> None:
         try:
             kind.handle(item.removeprefix(kind.prefix))
         except (CorruptRecord, BadInput) as error:

@@ -103,7 +103,7 @@ class Announcer:
             stored_form(message),
             message.id,
             authority=message.authority,
-            wake=self._waker.sealed(hearer, opening),
+            wake=self._waker.wake_text(hearer, opening),
             run=opening,
             shown=[_brief(run) for run in members],
             to_chat=self._chats.of_late_results(hearer),
@@ -121,7 +121,7 @@ class Announcer:
         for run_id in (announced.wake, batch.parent_run if announced.settles_parent else None):
             self._wake(hearer, run_id)
         self._waker.forget_chord(batch.id)
-        if not batch.ends_told:  # last, so that a slow plugin delays nobody
+        if not batch.ends_reported:  # last, so that a slow plugin delays nobody
             _fire_hooks(members)
 
     def _wake(self, session: SessionKey, run_id: RunId | None) -> None:
@@ -175,7 +175,7 @@ class Announcer:
         if run is not None:
             wake_run(self._waker, run)
         blocked = self._readable(batch_id)
-        if before and blocked and blocked.state is BatchState.BLOCKED and not before.ends_told:
+        if before and blocked and blocked.state is BatchState.BLOCKED and not before.ends_reported:
             _fire_hooks(self._tree.members(blocked))
 
     def _readable(self, batch_id: BatchId) -> Batch | None:

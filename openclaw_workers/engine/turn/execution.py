@@ -121,7 +121,8 @@ class TurnExecution:
             # the model's thinking, need the events.
             journal.flush()
         row = {**outcomes.compactions(taken, loop), **outcomes.prompt_fields(taken, prepared)}
-        whole = outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
+        announced = taken.row.get(outcomes.ANNOUNCED_MODEL, "")
+        whole = outcomes.complete(outcome, bound, row, asker, announced_model=announced)
         if is_beat(bound):
             return of_beat(whole, taken.row, now_ms(), ack_max_chars=prepared.agent.heartbeat_or_default.ack_max_chars)
         return whole

@@ -51,19 +51,19 @@ PARTIAL_CHARS = 100_000
 UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log tells more"
 
 
-TOLD_MODEL = "fallbackNotice"
-"""Row field: the fallback model that the session's chat was told of; empty if the model asked for answers."""
+ANNOUNCED_MODEL = "fallbackNotice"
+"""Row field: the fallback model that was announced in the session's chat; empty if the model asked for answers."""
 FROM_WITHIN = frozenset({"subagent", PROVENANCE, SYSTEM_EVENT, CRON, HEARTBEAT})
 """Provenances of messages that nobody in the chat wrote."""
 
 
 def complete(
-    outcome: Outcome, bound: Sequence[InboxEntry], row: dict[str, str], asker: Asker, *, told_model: str
+    outcome: Outcome, bound: Sequence[InboxEntry], row: dict[str, str], asker: Asker, *, announced_model: str
 ) -> Outcome:
     """An outcome with what goes with it, whatever it is: fields of the session's row, and what failover leaves behind.
 
     That is the key to stay with, and a word to people if another model answered. A word that ends an exchange between
-    sessions is for the runtime, and nothing to show to people. `told_model`: which fallback the chat was told of.
+    sessions is for the runtime, and nothing to show to people. `announced_model`: the fallback that the chat knows of.
     """
     row, entries, chain = {**outcome.row, **row}, outcome.entries, asker.chain
     notices = outcome.notices
@@ -75,9 +75,9 @@ def complete(
             entries = [notice(chain.fallback, "warning", RunId(asker.run_id)), *entries]
         if chain.answered is not None:
             answered, wanted = chain.answered.name, chain.wanted
-            told = fallback_notice(wanted, answered, chain.failure, told_model)
-            notices = (*notices, told) if told else notices
-            row |= {TOLD_MODEL: "" if answered == wanted else answered} if told else {}
+            changed = fallback_notice(wanted, answered, chain.failure, announced_model)
+            notices = (*notices, changed) if changed else notices
+            row |= {ANNOUNCED_MODEL: "" if answered == wanted else answered} if changed else {}
     provenance = bound[0].metadata.get("provenance") if bound else None
     text = "" if provenance == PROVENANCE and says_nothing(outcome.text) else outcome.text
     kind = OutgoingKind.ANNOUNCE if provenance in FROM_WITHIN else outcome.kind
@@ -173,8 +173,8 @@ def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
 
 def prompt_fields(taken: Taken, prepared: Prepared) -> dict[str, str]:
     """What `/context` tells of the prompt and its skills, written when it has changed."""
-    told = {"systemPromptReport": prepared.report, "skillsSnapshot": prepared.skills.snapshot}
-    return {name: value for name, value in told.items() if value and taken.row.get(name) != value}
+    fields = {"systemPromptReport": prepared.report, "skillsSnapshot": prepared.skills.snapshot}
+    return {name: value for name, value in fields.items() if value and taken.row.get(name) != value}
 
 
 def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:
@@ -188,6 +188,16 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outc
     closing = [*close(history, run), notice(message, "error", run)]
     partial = partial_result(history, run=run)
     return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=message + hint, entries=closing, partial=partial)
+
+
+def lost(history: list[TranscriptEntry], run: RunId, *, losses: int, attempts: int, stood_still: bool) -> Outcome:
+    """Its workers died: `losses` in all. `stood_still`: the last `attempts` of them without any progress."""
+    times = "once" if attempts == 1 else f"{attempts} times"
+    why = f"its worker died {times} without getting any further"
+    error = f"the turn was given up: {why if stood_still else f'{losses} workers died while they carried it'}"
+    closing = [*close(history, run), notice(error, "error", run)]
+    partial = partial_result(history, run=run)
+    return Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
 
 
 def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:

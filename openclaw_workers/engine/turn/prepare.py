@@ -30,8 +30,8 @@ from openclaw_workers.engine.turn.overrides import call_overrides, session_overr
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.received_files import Receive, ReceivedFiles
 from openclaw_workers.engine.turn.request_views import request_views
-from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.turn.turn_sandboxes import TurnSandboxes
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
 from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
@@ -146,7 +146,7 @@ class Preparer:
             raise CorruptRecord(f"session {session}", f"spawnDepth is {stored!r} and subagentRole {role!r}")
         depth = depth_of(session, row, self._reader)
         channel, last = bound[0].route.channel if bound else INTERNAL, row.get("lastChannel", "")
-        # A channel that has told nothing about itself is one that can do nothing but text.
+        # A channel that reports no capabilities is assumed to show text only.
         can = row.get("lastCapabilities", "") if channel in (INTERNAL, last) else ""
         root, authority, agent = (
             root_of(session, row),
@@ -154,17 +154,17 @@ class Preparer:
             self._agents.of_session(session),
         )
         is_direct = chat_type(root) is ChatType.DM
-        told = list(filter(None, can.split(",")))
+        reported = list(filter(None, can.split(",")))
         return SessionPosition(
             depth,
             role_of(row, depth, agent.subagents),
             last if channel == INTERNAL else channel,
-            tuple(name for name in told if not name.startswith(INCOMPATIBLE)),
+            tuple(name for name in reported if not name.startswith(INCOMPATIBLE)),
             authority,
             is_private=is_direct and authority.covers(Authority.OWNER),
             group=group_of(session, row, senders_of([entry.metadata for entry in bound])),
             is_sandboxed=is_sandboxed(agent, session, self._main_key),
-            incompatible_tools=tuple(name[1:] for name in told if name.startswith(INCOMPATIBLE)),
+            incompatible_tools=tuple(name[1:] for name in reported if name.startswith(INCOMPATIBLE)),
             is_group=is_group(root),
             only_files=only_files(bound),
             only_tools=only_tools(bound),

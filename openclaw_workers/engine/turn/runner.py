@@ -9,12 +9,10 @@ import structlog
 
 from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.domain.ids import RunId, SessionKey, new_run_id, new_token
-from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.delivery.chats import ChatDelivery
-from openclaw_workers.engine.tree.report import partial_result
 from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.execution import ReleaseTurn, TurnExecution
 from openclaw_workers.engine.turn.journal import persist
@@ -103,15 +101,7 @@ class TurnRunner:
                 log.warning("run.take_failed", error=error.message)
                 return None
             if isinstance(taken, NotTaken):
-                log.debug("run.skipped", why=taken.why)
-                if taken.why == "newer":
-                    hint = "its records are in a form of a newer version; update this host, or let a newer one run it"
-                    log.warning("run.newer", hint=hint)
-                if taken.why == "suspect":
-                    self._process.defer(session, run)
-                elif taken.why == "elsewhere":
-                    self._pass_on(session, run, taken.place)
-                wake_all(self._waker, taken.granted)
+                self._leave(session, run, taken)
                 return None
             if suspect and not taken.suspect:
                 self._free_suspect(run)
@@ -128,14 +118,9 @@ class TurnRunner:
             LeaseLost: another sweep was faster.
         """
         history = self._transcripts.newest(lease.session)
-        attempts = self._max_attempts
-        stuck = f"its worker died {'once' if attempts == 1 else f'{attempts} times'} without getting any further"
-        error = f"the turn was given up: {stuck if stood_still else f'{losses} workers died while they carried it'}"
-        closing = [*outcomes.close(history, lease.run), outcomes.notice(error, "error", lease.run)]
-        partial = partial_result(history, run=lease.run)
+        outcome = outcomes.lost(history, lease.run, losses=losses, attempts=self._max_attempts, stood_still=stood_still)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
         calls = NO_ENTRIES if open_calls(history) else self._lost_calls.entries(lease, tokens)
-        outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
         self._commit(lease, outcome, calls=calls)
         TURNS.add(lease.lane, outcome.state, outcome.reason)
         log.error("run.given_up", losses=losses, **named(lease.session, lease.run))
@@ -151,6 +136,19 @@ class TurnRunner:
             self._turns.record_last_calls(lease, calls)
         except StoreUnavailable as error:
             log.warning("calls.record_failed", count=len(calls.calls), error=error.message)
+
+    def _leave(self, session: SessionKey, run: RunId, taken: NotTaken) -> None:
+        """Leave a run that may not be run here or now."""
+        log.debug("run.skipped", why=taken.why)
+        match taken.why:
+            case "newer":
+                hint = "its records are in a form of a newer version; update this host, or let a newer one run it"
+                log.warning("run.newer", hint=hint)
+            case "suspect":
+                self._process.defer(session, run)
+            case "elsewhere":
+                self._pass_on(session, run, taken.place)
+        wake_all(self._waker, taken.granted)
 
     def _free_suspect(self, run: RunId) -> None:
         following = self._process.clear_suspect(run)
@@ -264,7 +262,7 @@ class TurnRunner:
         self, lease: Lease, outcome: Outcome, *, is_header: bool = False, calls: LedgerEntries = NO_ENTRIES
     ) -> str:
         following = new_run_id()
-        wake = self._waker.sealed(lease.session, following)
+        wake = self._waker.wake_text(lease.session, following)
         delivery = self._chats.of_turn(lease.session, lease.run, outcome)
         committed = persist(
             lambda: self._turns.commit(

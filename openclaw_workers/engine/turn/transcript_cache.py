@@ -50,8 +50,8 @@ class TranscriptCache:
 
         `receive` writes the files of entries that this process has not seen yet.
 
-        The log only grows, so what a process parsed in an earlier turn of the same session is still true; unless a
-        failover of Redis lost some of it, which `take` finds out.
+        The log only grows, so what a process parsed in an earlier turn of the same session is still true. A failover of
+        Redis may lose some of it; `take` detects that.
         """
         session = taken.lease.session
         known = self._recall(session)

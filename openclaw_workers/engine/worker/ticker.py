@@ -31,7 +31,7 @@ class Ticker(threading.Thread):
         worker: WorkerId,
         facts: Facts,
         *,
-        told_to_leave: Callable[[], bool] = lambda: False,
+        asked_to_leave: Callable[[], bool] = lambda: False,
         on_drained: Callable[[bool], None] = lambda _: None,
         secrets: Callable[[], Sequence[str]] = tuple,
         on_config: Callable[[str, frozenset[str]], None] = lambda _version, _held: None,
@@ -53,7 +53,7 @@ class Ticker(threading.Thread):
         self._process = process
         self._worker = worker
         self._facts = facts
-        self._told_to_leave = told_to_leave
+        self._asked_to_leave = asked_to_leave
         self._on_drained = on_drained
         self._is_drained = False
         self._secrets = secrets
@@ -105,7 +105,7 @@ class Ticker(threading.Thread):
 
     def _notice_leaving(self) -> None:
         """Log it here: the signal handler that began it may have interrupted a thread that is logging."""
-        if self._told_to_leave():
+        if self._asked_to_leave():
             self._process.leave()
         with self._saying:
             if self._process.leaving and not self._said_leaving:

@@ -9,13 +9,13 @@ from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, 
 from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.providers.attachments import note
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
+from openclaw_workers.providers.offline.event_stream import answer, call_blocks, counted, deltas, pieces, words
 from openclaw_workers.providers.offline.fanout import SPAWN
 from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text
 from openclaw_workers.providers.offline.intent import Reply
 from openclaw_workers.providers.offline.intents import reply_to
 from openclaw_workers.providers.offline.memories import described
 from openclaw_workers.providers.offline.reports import describe_announce, describe_spawns
-from openclaw_workers.providers.offline.streaming import answer, call_blocks, counted, deltas, pieces, words
 
 _SHOWN_RESULT_CHARS = 1_500
 

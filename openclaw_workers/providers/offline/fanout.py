@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from openclaw_workers.domain.shorten import one_line, shorten
-from openclaw_workers.providers.offline.streaming import Call
+from openclaw_workers.providers.offline.event_stream import Call
 
 SPAWN: Final = "sessions_spawn"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from openclaw_workers.domain.tool_spec import ToolSpec
-from openclaw_workers.providers.offline.streaming import Call
+from openclaw_workers.providers.offline.event_stream import Call
 
 START: Final = r"\A\s*(?:(?:please|now|then|can you|could you)\s+)*(?:请|帮我)*\s*"
 

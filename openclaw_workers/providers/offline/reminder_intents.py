@@ -7,8 +7,8 @@ from typing import Final
 
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.providers.offline.event_stream import Call
 from openclaw_workers.providers.offline.intent import START, Intent, Reply, patterns, use
-from openclaw_workers.providers.offline.streaming import Call
 
 REMIND: Final = "Remind the user:"
 """What the message of a reminder begins with, so that the scheduled turn is understood."""

@@ -10,9 +10,9 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
+from openclaw_workers.providers.offline.event_stream import Call, answer, call_blocks, counted, deltas, pieces
 from openclaw_workers.providers.offline.incoming import announce_is_new, newest_said
 from openclaw_workers.providers.offline.program import CRASH, EXPECTED, Step, current_steps
-from openclaw_workers.providers.offline.streaming import Call, answer, call_blocks, counted, deltas, pieces
 
 _MOST_ECHOED_BYTES = 200_000
 
@@ -64,7 +64,7 @@ def _echo(request: ModelRequest) -> str:
 
 
 def _failure(reason: FailureReason) -> ProviderError:
-    message = f"offline/script was told to fail with {reason}"
+    message = f"offline/script was asked to fail with {reason}"
     # Its rate limit can be retried at once.
     wait = 0.0 if reason is FailureReason.RATE_LIMIT else None
     return ProviderError(message, reason=reason, status=_STATUS.get(reason), retry_after=wait)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.providers.offline.event_stream import Call
 from openclaw_workers.providers.offline.intent import START, Intent, Reply, patterns, use
-from openclaw_workers.providers.offline.streaming import Call
 
 
 def _run(match: re.Match[str], tools: list[ToolSpec]) -> Reply:

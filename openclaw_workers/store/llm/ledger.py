@@ -55,6 +55,12 @@ class Ledger:
         for back in range(min(days, KEPT_DAYS) - 1, -1, -1):
             yield from self._day(self._keys.ledger(str(today - timedelta(days=back))))
 
+    def spent(self, budget: str) -> dict[str, float]:
+        """What was spent of a budget: tokens, cost, calls, seconds."""
+        with store_errors():
+            raw: Any = self._redis.hgetall(self._keys.spent(budget))
+        return {name: float(value or 0) for name, value in raw.items()}
+
     def _day(self, key: str) -> Iterator[ModelCall]:
         """In pieces: a busy day in one would hold Redis up."""
         cursor, seen = 0, set[str]()

@@ -22,7 +22,7 @@
     memory      hash    how full Redis is
     outgoing    stream  new messages to chats
     event_list  list    events for the session's next turn
-    event_keys  zset    events that the session has been told of
+    event_keys  zset    events that the session has had
     bound       zset    messages that the current run answers
     open        zset    open questions
     asking      hash    questions that the session's run waits for
@@ -73,7 +73,7 @@
     wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
     counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
     the answer. A time of a job is accepted once: the job moves on to its next time in the same moment, and whoever
-    comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits,
+    comes later finds that. A chat gets one notice per run that messages are dropped or rejected. While a wake-up waits,
     further events join it. A message that answers a question of the run joins that run, at once.
 ]]
 local TICKS_MS = 5000 -- workers tick each second; if none has for this long, Redis was away, and nobody is judged
@@ -164,10 +164,10 @@ local question, question_id = question_for(kind)
 local function tell_chat(entry, what)
   local routes = pushing_routes(delivery.policies, { entry })
   local current = #routes > 0 and redis.call("HGET", ctl, "run") or ""
-  if #routes == 0 or redis.call("HGET", ctl, "told " .. what) == current then
+  if #routes == 0 or redis.call("HGET", ctl, "notified " .. what) == current then
     return
   end
-  redis.call("HSET", ctl, "told " .. what, current)
+  redis.call("HSET", ctl, "notified " .. what, current)
   local notices = {}
   for _, notice in ipairs(delivery.messages) do
     notices[#notices + 1] = notice.key == what and notice or nil

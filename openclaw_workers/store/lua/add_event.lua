@@ -1,5 +1,5 @@
 --[[
-  Add a system event to what a session is told in its next turn, without waking it.
+  Add a system event for the next turn of a session, without waking it.
 
   includes  clock, system_events
 
@@ -7,7 +7,7 @@
     row            hash  session row
     ctl            hash  session control record
     system_events  list  events for the session's next turn
-    event_keys     zset  events that the session has been told of
+    event_keys     zset  events that the session has had
   args
     system_event  text  event (JSON)
 
@@ -15,7 +15,7 @@
 
   Invariant
     An event with a key that was used within a day changes nothing (rule 13). Nothing is created by writing (rule 19).
-    Events are bounded by number and size; what is pushed out is counted and told.
+    Events are bounded by number and size; what is pushed out is counted, and the turn says how many.
 ]]
 if redis.call("EXISTS", row) == 0 then
   return { "missing" }

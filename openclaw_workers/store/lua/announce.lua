@@ -115,7 +115,7 @@ local function pass_up(how)
 end
 
 if is_child and not session_id and not over then
-  -- Its session was deleted while it ran: it cannot answer any more, and its parent must know.
+  -- Its session was deleted while it ran: it can no longer answer, and its parent must know.
   redis.call("HSET", parent_key, "error", "its session vanished")
   end_run(parent_key, "error", "session-delete", now)
   redis.call("ZREM", due, "turn|" .. parent)

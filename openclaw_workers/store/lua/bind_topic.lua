@@ -13,7 +13,7 @@
     keep_s   number  seconds in which messages may still name the thread that it waited for
 
   Returns  {"bound"}
-           {"gone"}   the session does not wait any more
+           {"gone"}   the session no longer waits
 
   Invariant
     A session is bound to one thread. A repeat changes nothing (rule 13). A session that was reset or deleted meanwhile

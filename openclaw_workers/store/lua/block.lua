@@ -35,7 +35,7 @@ if not b.state or DONE[b.state] then
 end
 if b.state ~= "blocked" then
   redis.call("HINCRBY", batch, "tries", 1)
-  redis.call("HSET", batch, "state", "blocked", "last_error", why, "ends_told", 1)
+  redis.call("HSET", batch, "state", "blocked", "last_error", why, "ends_reported", 1)
   keep_batch(batch, RUN_KEPT_S)
   redis.call("ZREM", due, "batch|" .. batch_id)
   redis.call("ZADD", due, now + RUN_KEPT_S * 1000 + FORGET_MS, "forget|" .. batch_id .. " " .. parent)

@@ -13,7 +13,7 @@
     next_at  text    the time that is due next; empty for none
     state    text    what the run log says: ok | skipped | missed; empty: it says nothing
     reason   text    why
-    session  text    session that was told, if any
+    session  text    session that got the event, if any
     kept     number  most lines of the run log
 
   Returns  {"passed"} | {"other"}   another worker was faster, or the job is paused or gone

@@ -8,7 +8,7 @@
     lease_ms  number  how long it holds; 0 gives it up
 
   Returns  {"held"}          the caller holds it now
-           {"given_up"}      the caller does not hold it any more
+           {"given_up"}      the caller no longer holds it
            {"other", token}  somebody else holds it
 
   Invariant

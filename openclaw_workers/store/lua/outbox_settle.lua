@@ -22,8 +22,8 @@
            {"no", state}   it is being sent, or was sent or dropped
 
   Invariant
-    Only parts that were not sent for certain are sent again, at the end of the route. A message that a sender holds is
-    left alone.
+    Only parts that were not sent for certain are sent again, at the end of the route. A message that a sender holds
+    is not changed.
 ]]
 local box = { new = outgoing, entry = outbox_entries, parts = outbox_parts, file = outbox_files, route = outbox_routes,
   ready = outbox_ready, owners = outbox_owners, waiting = outbox_waiting, sent = outbox_sent, kept = outbox_kept }

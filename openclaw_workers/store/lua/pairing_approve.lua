@@ -19,7 +19,7 @@
     same        json    subjects that are this person too, a list
 
   Returns  {"approved", 1 if it is an owner}   also if it was let in before
-           {"expired"}                        there is no such request any more
+           {"expired"}                        there is no such request, or no longer
            {"second", subject or ""}          another person is in the conversation already
 
   Invariant

@@ -11,11 +11,11 @@
     code        text    code for a new request
     most        number  most requests of one account
     keep_ms     number  how long a code is valid
-    quiet_ms    number  how long the sender is not told the same code again
+    quiet_ms    number  how long the sender does not get the same code again
     message     text    id of the sender's message; the same each time the channel delivers it
     about       json    what is known about the sender
 
-  Returns  {"pending", code, 1 if the sender is to be told}
+  Returns  {"pending", code, 1 if the sender is to get it now}
            {"full"}   the account has as many requests as it may
            {"taken"}  another request has this code
 
@@ -41,9 +41,9 @@ end
 
 if mine then
   local again = mine.message == message
-  local tell = again or now - mine.toldAt >= quiet_ms
+  local tell = again or now - mine.sentAt >= quiet_ms
   if tell and not again then
-    mine.toldAt, mine.message = now, message
+    mine.sentAt, mine.message = now, message
     redis.call("HSET", pending, subject, cjson.encode(mine))
   end
   return { "pending", mine.code, tell and 1 or 0 }
@@ -55,6 +55,6 @@ if codes[code] then
   return { "taken" }
 end
 about.code, about.requestedAt, about.expiresAt = code, now, now + keep_ms
-about.toldAt, about.message = now, message
+about.sentAt, about.message = now, message
 redis.call("HSET", pending, subject, cjson.encode(about))
 return { "pending", code, 1 }

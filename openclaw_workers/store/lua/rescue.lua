@@ -111,7 +111,7 @@ if state == "running" then
   end
   event(events, ctl, now, "run.lost", { run = run, worker = c.owner, attempt = attempt })
   note_dead_owner(run_key, c.fence, c.started, c.settling)
-  -- Its last sign of life: every tick renews the lease for its whole length.
+  -- The time of its last heartbeat: every tick renews the lease for its whole length.
   leave_attempt(run_key, math.min(now, ends - lease_ms), "lost")
   redis.call("ZREM", slots, session)
   if stalls >= most or losses > 3 * most then

@@ -28,7 +28,7 @@
     lost_calls         hash    model calls whose run was taken away
     outgoing        stream  new messages to chats
     system_events   list    events for the session's next turn
-    event_keys      zset    events that the session has been told of
+    event_keys      zset    events that the session has had
     label_prefix    zset    start of the key of the sessions with a label
   args
     session         text    session key

@@ -170,7 +170,7 @@ elseif may_suspect then
   redis.call("HDEL", suspects, worker) -- this process was paused, and another took its suspect over
 end
 
--- Rule 9: whether the session is reset is decided here, in inbox order, and by messages of people only: results of
+-- Rule 9: whether the session is reset is decided here, in inbox order, and by messages of people only. Results of
 -- children and answers of sessions belong to the session that asked for them.
 local function reset_if_stale()
   local r = fields(row, "lastInteractionAt", "lastChannel", "sessionId", "rolledOver")
@@ -289,7 +289,7 @@ if first then
   local asked = first.authority or "anyone"
   local authority = known.attempts and lesser(known.authority, asked) or asked
   changed[#changed + 1], changed[#changed + 2] = "authority", authority
-  -- Kept with the run: whoever records the call of a dead owner may not find the message any more.
+  -- Kept with the run: by the time the call of a dead owner is recorded, the message may be gone.
   changed[#changed + 1], changed[#changed + 2] = "wanted_model", first.model or ""
 end
 redis.call("HSET", run_key, unpack(changed))

@@ -1,12 +1,12 @@
 """How a worker takes messages from its queue.
 
-kombu takes one, goes once round its loop and asks for the next, and Redis syncs its disk for each: with hundreds of
+kombu takes one, goes once round its loop and asks for the next, and Redis syncs its disk for each. With hundreds of
 slots that is most of what starting a turn costs. Here a worker with many free slots takes a handful behind the first
 one in a single command. It takes a small share of its free slots only, so that other workers get theirs: one with a
 few slots takes one message at a time, as before.
 
-kombu also lets a message that is none end the worker, with all the turns it carries. Here it is logged and dropped:
-whoever it was to wake is due in Redis, and the sweep does it.
+kombu also lets a malformed message end the worker, with all the turns it carries. Here it is logged and dropped:
+the run that it was to wake is due in Redis, and the sweep wakes it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Blanks of wake-ups, so that a script can push a wake-up together with what it announces.
+"""WakeTemplates of wake-ups, so that a script can push a wake-up together with what it announces.
 
-Publishing takes a round trip of its own, three times the processor time of the script before it, and leaves a moment
-in which a message is accepted and no worker is told. The form is kombu's: it is taken once from kombu's own publish
-path, on the in-memory transport, and only the ids in it are exchanged. A test compares the result with what a real
-publish puts into Redis.
+Publishing takes a round trip of its own, and three times the processor time of the script before it. It also leaves a
+moment in which a message is accepted and no worker is woken. The form is kombu's: it is taken once
+from kombu's own publish path, on the in-memory transport, and only the ids in it are exchanged. A test compares the
+result with what a real publish puts into Redis.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from kombu.transport import virtual
 
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.stored_json import SCHEMA
-from openclaw_workers.store.wake_messages import SCHEMA_HEADER, WOKEN_AT, BlankMessage
+from openclaw_workers.store.wake_messages import SCHEMA_HEADER, WOKEN_AT, MessageTemplate
 
 _ONE_AT_A_TIME = threading.Lock()
 """All in-memory connections of a process share their queues: a second thread would purge or take the first one's."""
 
 
-def blank_message(app: Celery, task: str, lane: Lane, **options: Any) -> BlankMessage:
-    blank: dict[str, Any] = {"args": [], "kwargsrepr": "{}", "argsrepr": "", "ignore_result": True, "retry": False}
-    message = published_in_memory(app, lane, name=task, queue=lane, **blank, **options)
+def message_template(app: Celery, task: str, lane: Lane, **options: Any) -> MessageTemplate:
+    empty: dict[str, Any] = {"args": [], "kwargsrepr": "{}", "argsrepr": "", "ignore_result": True, "retry": False}
+    message = published_in_memory(app, lane, name=task, queue=lane, **empty, **options)
     _, kwargs, embed = json.loads(base64.b64decode(message["body"]))
-    blanks = {"id": "@ID@", "root_id": "@ID@", "argsrepr": "@SHOWN@", WOKEN_AT: "@WOKEN@", SCHEMA_HEADER: SCHEMA}
-    message["headers"] |= blanks
+    placeholders = {"id": "@ID@", "root_id": "@ID@", "argsrepr": "@SHOWN@", WOKEN_AT: "@WOKEN@", SCHEMA_HEADER: SCHEMA}
+    message["headers"] |= placeholders
     message["properties"] |= {"correlation_id": "@ID@", "argsrepr": "@SHOWN@", "delivery_tag": "@TAG@"}
     message["body"] = "@BODY@"
-    return BlankMessage(text=json.dumps(message), rest_of_body=f", {json.dumps(kwargs)}, {json.dumps(embed)}]")
+    return MessageTemplate(text=json.dumps(message), rest_of_body=f", {json.dumps(kwargs)}, {json.dumps(embed)}]")
 
 
 def published_in_memory(app: Celery, queue_name: str, **task: Any) -> dict[str, Any]:

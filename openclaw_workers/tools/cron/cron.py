@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openclaw_workers.errors import OpenClawError, ToolError
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.context import require
 from openclaw_workers.tools.cron.inputs import CronInput
 
 
@@ -16,9 +17,8 @@ class CronTool(Tool[CronInput]):
     input_type = CronInput
 
     def run(self, args: CronInput, ctx: ToolContext) -> str:
-        if ctx.schedules is None:
-            raise ToolError("there are no scheduled jobs here")
+        schedules = require(ctx.schedules, "there are no scheduled jobs here")
         try:
-            return ctx.schedules.handle(ctx.call_id, args)
+            return schedules.handle(ctx.call_id, args)
         except OpenClawError as error:
             raise ToolError(f"{error.message}{f' ({error.hint})' if error.hint else ''}") from error

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from openclaw_workers.tools.base import ToolInput
+from openclaw_workers.tools.input import ToolInput
 
 
 class CronInput(ToolInput):

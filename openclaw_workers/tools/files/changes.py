@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolError
 from openclaw_workers.file_access import DIRECTORY, replace_file
-from openclaw_workers.tools.files.opening import open_file
+from openclaw_workers.tools.files.open_file import open_file
 from openclaw_workers.tools.files.paths import WorkspacePath, os_errors_as_tool_errors, parent_directory
 from openclaw_workers.tools.files.text_content import MAX_TEXT_BYTES
 
@@ -85,7 +85,7 @@ def write_whole(place: WorkspacePath, data: bytes, *, before: Snapshot | None = 
         if found is not None and stat.S_ISDIR(found.st_mode):
             raise ToolError(f"{place.shown} is a directory; name the file to write in it")
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise ToolError(f"{place.shown} is not a regular file and is left alone; use another name")
+            raise ToolError(f"{place.shown} is not a regular file and is not changed; use another name")
         if before is not None and (found is None or _version(found) != before.version):
             raise ToolError(f"{place.shown} was changed by another process; read it again and repeat the change")
         replace_file(parent, place.parts[-1], data, mode if found is None else stat.S_IMODE(found.st_mode))

@@ -14,7 +14,7 @@ from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files import ripgrep, search_script
 from openclaw_workers.tools.files.changes import status_of
 from openclaw_workers.tools.files.isolated import run_isolated
-from openclaw_workers.tools.files.opening import open_file
+from openclaw_workers.tools.files.open_file import open_file
 from openclaw_workers.tools.files.paths import WorkspacePath, locate, open_place, os_errors_as_tool_errors
 from openclaw_workers.tools.files.text_content import byte_order_mark, decode_text
 from openclaw_workers.tools.output_limit import LimitedLines, shorten_line

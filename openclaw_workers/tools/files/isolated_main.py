@@ -2,7 +2,7 @@
 
 The request comes as JSON from stdin, and the answer goes as JSON to stdout. The file defines
 
-    answer(request)     what the request asks for; an `error` in it is told to the model
+    answer(request)     what the request asks for; the model reads an `error` in it
     MEMORY_BYTES        how much memory this may take
     TOO_MUCH_MEMORY     what to tell if it needs more
 

@@ -63,14 +63,14 @@ def write_all(files: Sequence[PatchedFile]) -> None:
         ToolError: a file cannot be written.
     """
     data = {file.place.parts: file.data() for file in files if file.after is not None}
-    aside: list[WorkspacePath] = []
+    renamed: list[WorkspacePath] = []
     undo: list[Callable[[], object]] = []
     try:
         # Deletions come last: they fail most rarely.
         for file in sorted(files, key=lambda each: each.after is None):
             if file.exists and (file.after is None or file.before is None):
-                aside.append(rename(file.place, f".ocw-{secrets.token_hex(8)}.tmp"))
-                undo.append(_renaming(aside[-1], file.place))
+                renamed.append(rename(file.place, f".ocw-{secrets.token_hex(8)}.tmp"))
+                undo.append(_renaming(renamed[-1], file.place))
             if file.after is not None:
                 write_whole(file.place, data[file.place.parts], before=file.before, mode=file.mode)
                 undo.append(_rewriting(file))
@@ -79,12 +79,12 @@ def write_all(files: Sequence[PatchedFile]) -> None:
             with suppress(ToolError):
                 step()
         raise
-    for place in aside:
+    for place in renamed:
         delete(place)
 
 
-def _renaming(aside: WorkspacePath, place: WorkspacePath) -> Callable[[], object]:
-    return lambda: rename(aside, place.parts[-1])
+def _renaming(renamed: WorkspacePath, place: WorkspacePath) -> Callable[[], object]:
+    return lambda: rename(renamed, place.parts[-1])
 
 
 def _rewriting(file: PatchedFile) -> Callable[[], object]:

@@ -16,7 +16,7 @@ from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, T
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.isolated import run_isolated
-from openclaw_workers.tools.files.opening import open_file
+from openclaw_workers.tools.files.open_file import open_file
 from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_as_tool_errors
 from openclaw_workers.tools.files.pdf import read_pdf
 from openclaw_workers.tools.files.skill_files import find_skill_path

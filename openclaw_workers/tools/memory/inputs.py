@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from openclaw_workers.tools.base import NonBlankText, ToolInput
+from openclaw_workers.tools.input import NonBlankText, ToolInput
 
 
 class SearchInput(ToolInput):

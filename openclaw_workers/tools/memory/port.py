@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from openclaw_workers.errors import ToolError
-from openclaw_workers.tools.base import ToolContext
 from openclaw_workers.tools.memory.inputs import GetInput, SearchInput, WriteInput
 
 
@@ -20,17 +18,6 @@ class MemoryPort(Protocol):
 
     def write(self, args: WriteInput) -> str:
         """Add to a memory file. Repeating a call adds nothing twice."""
-
-
-def port_of(ctx: ToolContext) -> MemoryPort:
-    """The memory port of a call.
-
-    Raises:
-        ToolError: there is no port, because the call runs outside a worker.
-    """
-    if ctx.memory is None:
-        raise ToolError("there is no memory here")
-    return ctx.memory
 
 
 def shows_citations(mode: Literal["auto", "on", "off"], *, is_group: bool) -> bool:

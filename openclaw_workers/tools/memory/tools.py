@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from openclaw_workers.tools.base import Effect, InputT, Tool, ToolContext
+from openclaw_workers.tools.context import require
 from openclaw_workers.tools.memory.inputs import GetInput, SearchInput, WriteInput
-from openclaw_workers.tools.memory.port import port_of
+from openclaw_workers.tools.memory.port import MemoryPort
 
 
 class _MemoryTool(Tool[InputT]):
@@ -25,7 +26,7 @@ class MemorySearch(_MemoryTool[SearchInput]):
     input_type = SearchInput
 
     def run(self, args: SearchInput, ctx: ToolContext) -> str:
-        return port_of(ctx).search(args)
+        return _memory(ctx).search(args)
 
 
 class MemoryGet(_MemoryTool[GetInput]):
@@ -36,7 +37,7 @@ class MemoryGet(_MemoryTool[GetInput]):
     input_type = GetInput
 
     def run(self, args: GetInput, ctx: ToolContext) -> str:
-        return port_of(ctx).get(args)
+        return _memory(ctx).get(args)
 
 
 class MemoryWrite(_MemoryTool[WriteInput]):
@@ -47,4 +48,8 @@ class MemoryWrite(_MemoryTool[WriteInput]):
     input_type = WriteInput
 
     def run(self, args: WriteInput, ctx: ToolContext) -> str:
-        return port_of(ctx).write(args)
+        return _memory(ctx).write(args)
+
+
+def _memory(ctx: ToolContext) -> MemoryPort:
+    return require(ctx.memory, "there is no memory here")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.context import require
 from openclaw_workers.tools.messaging.inputs import AskInput
 
 
@@ -18,9 +18,7 @@ class AskUser(Tool[AskInput]):
     input_type = AskInput
 
     def run(self, args: AskInput, ctx: ToolContext) -> str:
-        if ctx.questions is None:
-            raise ToolError("there is nobody to ask here")
-        return ctx.questions.ask(ctx.call_id, args)
+        return require(ctx.questions, "there is nobody to ask here").ask(ctx.call_id, args)
 
     def is_refusal(self, answer: str) -> bool:
         return bool(json.loads(answer)["status"] == "expired")

@@ -8,6 +8,7 @@ from openclaw_workers.domain.outgoing import MAX_FILE_BYTES
 from openclaw_workers.errors import OpenClawError, ToolError
 from openclaw_workers.file_access import open_regular_file
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.context import require
 from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
 from openclaw_workers.tools.messaging.inputs import MessageInput
 from openclaw_workers.tools.messaging.port import FileToSend
@@ -23,11 +24,10 @@ class Message(Tool[MessageInput]):
     input_type = MessageInput
 
     def run(self, args: MessageInput, ctx: ToolContext) -> str:
-        if ctx.messages is None:
-            raise ToolError("there are no chats here")
+        chats = require(ctx.messages, "there are no chats here")
         files = [_load(ctx, named) for named in args.files]
         try:
-            return ctx.messages.send(ctx.call_id, args, files)
+            return chats.send(ctx.call_id, args, files)
         except ToolError:
             raise
         except OpenClawError as error:

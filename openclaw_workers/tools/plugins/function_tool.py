@@ -102,15 +102,15 @@ def tool(
 
     def make(decorated: Callable[..., Any]) -> FunctionTool[..., Any]:
         chosen = name or str(getattr(decorated, "__name__", ""))
-        told = description or inspect.getdoc(decorated) or ""
+        text = description or inspect.getdoc(decorated) or ""
         if not _NAME.fullmatch(chosen):
             raise ValueError(f"the tool name {chosen!r} is not valid: expected letters, digits, _ and -, 64 at most")
-        if not told.strip():
+        if not text.strip():
             raise TypeError(f"tool {chosen}: a model needs a description; write a docstring")
         for option, value in (("timeout_seconds", timeout_seconds), ("max_output_bytes", max_output_bytes)):
             if value is not None and value <= 0:
                 raise ValueError(f"tool {chosen}: {option} is {value}; expected more than 0")
-        text = " ".join(told.split())
+        text = " ".join(text.split())
         options = ToolOptions(chosen, text, Effect(effect), timeout_seconds, max_output_bytes, untrusted)
         return FunctionTool(decorated, options, parameters_of(decorated, chosen))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.tools.base import Effect, ToolContext, ToolInput
-from openclaw_workers.tools.sessions.port import SessionTool, port_of
+from openclaw_workers.tools.sessions.session_tool import SessionTool, port_of
 
 
 class AgentsListInput(ToolInput):

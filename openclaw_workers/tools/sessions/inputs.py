@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, model_validator
 
-from openclaw_workers.tools.base import NonBlankText, ToolInput
+from openclaw_workers.tools.input import NonBlankText, ToolInput
 
 MAX_SESSIONS = 200
 MAX_MESSAGES = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openclaw_workers.tools.base import Effect, ToolContext
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, SessionsSearchInput, StatusInput
-from openclaw_workers.tools.sessions.port import SessionTool, port_of
+from openclaw_workers.tools.sessions.session_tool import SessionTool, port_of
 
 
 class SessionsList(SessionTool[ListInput]):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from openclaw_workers.errors import ToolError
-from openclaw_workers.tools.base import InputT, Tool, ToolContext
 from openclaw_workers.tools.sessions.inputs import (
     HistoryInput,
     ListInput,
@@ -59,24 +56,3 @@ class SessionPort(Protocol):
 
     def children_at_work(self) -> int:
         """How many children have not reported yet."""
-
-
-class SessionTool(Tool[InputT]):
-    """A tool whose results are JSON objects with a status."""
-
-    max_output_bytes = 256 * 1024
-    """More than the port returns: JSON that is cut cannot be read."""
-
-    def is_refusal(self, answer: str) -> bool:
-        return json.loads(answer)["status"] in ("error", "forbidden")
-
-
-def port_of(ctx: ToolContext) -> SessionPort:
-    """The session port of a call.
-
-    Raises:
-        ToolError: there is no port, because the call runs outside a worker.
-    """
-    if ctx.sessions is None:
-        raise ToolError("there are no other sessions here")
-    return ctx.sessions

@@ -8,7 +8,7 @@ from typing import ClassVar
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect, ToolContext
 from openclaw_workers.tools.sessions.inputs import SendInput, SubagentsInput, YieldInput
-from openclaw_workers.tools.sessions.port import SessionTool, port_of
+from openclaw_workers.tools.sessions.session_tool import SessionTool, port_of
 
 
 class SessionsSend(SessionTool[SendInput]):

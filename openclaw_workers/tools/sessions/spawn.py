@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from openclaw_workers.tools.base import Effect, ToolContext
-from openclaw_workers.tools.sessions.port import SessionTool, SpawnCall, port_of
+from openclaw_workers.tools.sessions.port import SpawnCall
+from openclaw_workers.tools.sessions.session_tool import SessionTool, port_of
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 
 

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, StringCon
 
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, SpawnMode
-from openclaw_workers.tools.base import NonBlankText, ToolInput
+from openclaw_workers.tools.input import NonBlankText, ToolInput
 
 MAX_FILES = 50
 MAX_FILE_BYTES = 1_000_000
@@ -116,7 +116,7 @@ class SpawnInput(ToolInput):
     """Files for it to work with."""
 
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """Kept with it, and told with its result."""
+    """Kept with it, and reported with its result."""
 
     @field_validator("metadata")
     @classmethod

@@ -122,7 +122,7 @@ class HeldCommand:
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
         if (state := self.state()) != "running":
-            raise ToolError(f"command {self.info.id} does not run any more ({state})")
+            raise ToolError(f"command {self.info.id} no longer runs ({state})")
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.settimeout(_ANSWER_SECONDS)

@@ -20,8 +20,8 @@ from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
 from openclaw_workers.tools.output_limit import HeadAndTail
 from openclaw_workers.tools.shell.approval_port import Verdict
 from openclaw_workers.tools.shell.background_commands import CommandInfo
-from openclaw_workers.tools.shell.ending import ending_text
 from openclaw_workers.tools.shell.environment import check_variables, command_environment
+from openclaw_workers.tools.shell.exit_text import ending_text
 from openclaw_workers.tools.shell.holder.spec import Exit
 from openclaw_workers.tools.shell.start import Attached, remove, shell_argv
 
@@ -197,8 +197,8 @@ class _Call:
     def _running(self, command_id: str, pid: int) -> str:
         tail = self._output.text()[-_TAIL_CHARS:]
         so_far = f"{tail.rstrip()}\n" if tail.strip() else ""
-        told = "You are told when it ends; use process to look at it, give it input or end it before."
-        return f"{so_far}[still running in the background: sessionId {command_id}, pid {pid}. {told}]"
+        hint = "You are told when it ends; use process to look at it, give it input or end it before."
+        return f"{so_far}[still running in the background: sessionId {command_id}, pid {pid}. {hint}]"
 
     def _ended(self, ended: Exit) -> str:
         output = self._output.text()

@@ -12,7 +12,7 @@ from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.output_limit import HeadAndTail, shorten_line
 from openclaw_workers.tools.shell.background_commands import CommandDirectory, HeldCommand
-from openclaw_workers.tools.shell.ending import ending_text
+from openclaw_workers.tools.shell.exit_text import ending_text
 from openclaw_workers.tools.shell.keys import key_bytes
 
 _POLL_SECONDS = 0.1

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.errors import ToolError
-from openclaw_workers.tools.base import ToolContext
 
 Mode = Literal["markdown", "text"]
 Freshness = Literal["day", "week", "month", "year"]
@@ -61,12 +59,5 @@ class WebPort(Protocol):
         """Raises ToolError if no service is configured, or it does not answer."""
 
 
-def web_of(ctx: ToolContext) -> WebPort:
-    """The web as a call may use it.
-
-    Raises:
-        ToolError: there is none, because the call runs outside a worker.
-    """
-    if ctx.web is None:
-        raise ToolError("there is no web here")
-    return ctx.web
+NO_WEB = "there is no web here"
+"""What a tool answers without a port."""

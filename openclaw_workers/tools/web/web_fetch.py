@@ -9,8 +9,9 @@ from pydantic import AliasChoices, Field
 from openclaw_workers.domain.transcript import TextBlock
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, ToolInput
+from openclaw_workers.tools.context import require
 from openclaw_workers.tools.media import store_file
-from openclaw_workers.tools.web.port import Mode, Page, web_of
+from openclaw_workers.tools.web.port import NO_WEB, Mode, Page
 
 
 class WebFetchInput(ToolInput):
@@ -38,7 +39,7 @@ class WebFetch(Tool[WebFetchInput]):
         return True
 
     def run(self, args: WebFetchInput, ctx: ToolContext) -> ToolAnswer:
-        web = web_of(ctx)
+        web = require(ctx.web, NO_WEB)
         page = web.fetch(args.url, args.extract_mode, cancel=ctx.cancel, timeout_seconds=ctx.timeout_seconds)
         text = _format(page, args.offset, min(args.max_chars or web.max_chars, web.max_chars))
         if not page.file:

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from openclaw_workers.tools.base import Effect, NonBlankText, Tool, ToolContext, ToolInput
+from openclaw_workers.tools.context import require
 from openclaw_workers.tools.output_limit import LimitedLines, shorten_line
-from openclaw_workers.tools.web.port import Freshness, SearchQuery, SearchResult, web_of
+from openclaw_workers.tools.web.port import NO_WEB, Freshness, SearchQuery, SearchResult
 
 MAX_RESULTS = 20
 _FRESHNESS = {"pd": "day", "pw": "week", "pm": "month", "py": "year"}
@@ -48,7 +49,7 @@ class WebSearch(Tool[WebSearchInput]):
         return True
 
     def run(self, args: WebSearchInput, ctx: ToolContext) -> str:
-        web = web_of(ctx)
+        web = require(ctx.web, NO_WEB)
         query = SearchQuery(args.query, args.count or web.default_results, args.country, args.language, args.freshness)
         results = web.search(query, cancel=ctx.cancel, timeout_seconds=ctx.timeout_seconds)
         if not results:

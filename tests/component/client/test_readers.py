@@ -18,9 +18,9 @@ from openclaw_workers.client.protocol import (
     Update,
     ask,
 )
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.reader import Event
 from tests.component.client.conftest import SESSION, AnyReader, Records
 
 MESSAGE, RUN, OTHER = MessageId("msg-1"), RunId("run-1"), RunId("run-2")

@@ -12,21 +12,22 @@ import redis
 import yaml
 
 from openclaw_workers.config.loader import Loaded, load
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.messages import Authority, Route
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker_graph import WorkerEngine
-from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.testing.local_waker import LocalWaker

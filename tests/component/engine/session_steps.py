@@ -26,7 +26,7 @@ def send(to: str, message: str, **more: Any) -> Step:
     return use("sessions_send", sessionKey=to, message=message, **more)
 
 
-def told(engine: EngineHarness, session: SessionKey = SESSION) -> list[dict[str, Any]]:
+def tool_answers(engine: EngineHarness, session: SessionKey = SESSION) -> list[dict[str, Any]]:
     """What the tools answered, as JSON; replies without the markers around them."""
     results = [entry for entry in engine.log(session) if isinstance(entry, ToolResultEntry)]
     answers = [json.loads(entry.content[0].text) for entry in results]

@@ -7,11 +7,12 @@ import time
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.session_row import DeliveryContext
 from openclaw_workers.domain.untrusted import CLOSE
-from openclaw_workers.engine.intake.accept import MAX_TEXT_BYTES, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import MAX_TEXT_BYTES, message_id_for
 from openclaw_workers.errors import BadInput, StoreUnavailable
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.support.redis_server import RedisServer, free_port
@@ -159,7 +160,7 @@ def test_without_redis_nothing_is_said_to_be_accepted(make_engine: MakeEngine) -
     assert engine.waker.turns == []
 
 
-def test_who_waits_for_a_redis_that_is_silent_is_told_after_the_time_that_is_set(make_engine: MakeEngine) -> None:
+def test_who_waits_for_a_silent_redis_learns_of_it_after_the_time_that_is_set(make_engine: MakeEngine) -> None:
     with RedisServer() as server:
         engine = make_engine({"engine": {"acceptTimeoutSeconds": 0.2}}, url=server.url)
         engine.say("hi")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.question import Question, QuestionKind
@@ -14,7 +15,6 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.client_graph import answers_of
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.errors import BadInput, ConflictError
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import run_on, said, text, use
@@ -103,7 +103,7 @@ def test_an_owners_direct_chat_is_not_asked(chat: EngineHarness) -> None:
     assert "done" in results(chat, SESSION)[0]
 
 
-def test_a_denied_command_does_not_run_and_the_model_is_told_by_whom(chat: EngineHarness) -> None:
+def test_a_denied_command_does_not_run_and_the_model_learns_by_whom(chat: EngineHarness) -> None:
     run_in_group(chat)
     chat.work()
     allow(chat, "deny")
@@ -141,7 +141,7 @@ def test_the_time_to_wait_is_configured_and_is_not_time_of_the_turn(make_engine:
     assert (again.deadline_at or 0) - question.asked_at < 700_000
 
 
-def test_the_first_answer_counts_and_a_later_one_is_told_so(chat: EngineHarness) -> None:
+def test_the_first_answer_counts_and_a_later_one_learns_so(chat: EngineHarness) -> None:
     run_in_group(chat)
     chat.work()
     question = only(chat)

@@ -73,7 +73,7 @@ def test_a_child_that_is_spoken_to_just_before_it_goes_is_kept_until_it_has_answ
     assert runs[0].text == "one more word"
 
 
-def test_a_child_that_begins_anew_keeps_its_files_until_it_is_deleted(engine: EngineHarness) -> None:
+def test_a_child_that_is_reset_keeps_its_files_until_it_is_deleted(engine: EngineHarness) -> None:
     ask(engine, attachments=FILES)
     session = child(engine).session_key
     folder = engine.loaded.state_dir / "workspace" / files_dir(session)
@@ -111,7 +111,7 @@ def test_a_child_without_files_is_only_written_out(engine: EngineHarness) -> Non
     assert len([*engine.loaded.state_dir.glob("agents/*/sessions/*.jsonl")]) == 1
 
 
-def test_what_an_agent_said_that_is_not_configured_any_more_is_written_out(make_engine: MakeEngine) -> None:
+def test_what_an_agent_said_that_is_no_longer_configured_is_written_out(make_engine: MakeEngine) -> None:
     agents = {"agents": {"list": [{"id": "main"}, {"id": "gone"}]}}
     before, session = make_engine(agents), SessionKey("agent:gone:main")
     before.say(as_text(program(say("last words"))), session)
@@ -232,9 +232,7 @@ def test_late_results_wait_for_the_place_that_wrote_first_and_are_shown(engine: 
     assert not engine.stores.archives.waiting()
 
 
-def test_what_waits_for_a_place_that_nobody_knows_any_more_is_written_here(
-    engine: EngineHarness, tmp_path: Path
-) -> None:
+def test_what_waits_for_a_place_that_nobody_knows_is_written_here(engine: EngineHarness, tmp_path: Path) -> None:
     session_id = start_over(engine, "one")
     elsewhere(engine, tmp_path).write(session_id)
     come_late(engine, session_id, "late")

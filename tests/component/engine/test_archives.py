@@ -94,7 +94,7 @@ def test_a_line_that_was_half_written_is_written_whole(tmp_path: Path, cut: int)
     assert path.read_bytes() == whole
 
 
-def test_a_file_that_was_taken_away_begins_anew(tmp_path: Path) -> None:
+def test_a_file_that_was_taken_away_is_reset(tmp_path: Path) -> None:
     path = tmp_path / "sid-1.jsonl"
     size = append(path, SAID)
     path.unlink()

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from openclaw_workers.client.sent_files import read_files
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.sent_files import MOST_BYTES, MOST_FILES, SentFile
 from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry, dump_entry
 from openclaw_workers.engine.attachments import attach
-from openclaw_workers.engine.intake.accept import Rejected
 from openclaw_workers.engine.turn.received_files import GONE, ReceivedFiles
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.file_chunks import CHUNK_BYTES
@@ -181,7 +181,7 @@ def test_a_file_that_joins_a_running_turn_is_there_for_its_next_step(make_engine
     assert uploads_in(engine) == []
 
 
-def test_a_file_that_waited_too_long_or_was_removed_is_told_to_the_model(make_engine: MakeEngine) -> None:
+def test_a_file_that_waited_too_long_or_was_removed_is_asked_to_the_model(make_engine: MakeEngine) -> None:
     with WireServer() as server:
         engine = engine_with(make_engine, server)
         engine.say("look", files=[SentFile("a.txt", b"a")])
@@ -191,7 +191,7 @@ def test_a_file_that_waited_too_long_or_was_removed_is_told_to_the_model(make_en
     assert named["text"] == f"[attached file: a.txt (text/plain) cannot be read: {GONE}]"
 
 
-def test_what_cannot_be_attached_is_told(engine: EngineHarness, tmp_path: Path) -> None:
+def test_what_cannot_be_attached_is_reported(engine: EngineHarness, tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("a")
     large = SentFile("large.bin", b"x" * (MOST_BYTES + 1))

@@ -79,7 +79,7 @@ BEFORE: list[tuple[list[Tried], str]] = [
 
 
 @pytest.mark.parametrize(("tried", "asked"), BEFORE)
-def test_whom_a_dead_owner_was_asking_is_told_by_what_it_had_tried(
+def test_which_model_a_dead_owner_was_calling_follows_from_what_it_had_tried(
     make_engine: MakeEngine, server: WireServer, tried: list[Tried], asked: str
 ) -> None:
     wired = wire_engine(make_engine, server)

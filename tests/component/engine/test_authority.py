@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, InboxEntry, QueueMode, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.registry import builtin_tools
 from openclaw_workers.tools.web.on_first_use import disabled_tools
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
-from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, told, use
+from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, tool_answers, use
 from tests.support.programs import call, execute, program, say, spawn
 
 GROUP = SessionKey("agent:main:telegram:group:-100")
@@ -135,7 +135,7 @@ def test_nobody_but_an_owner_reads_or_writes_to_other_sessions(engine: EngineHar
     ask(engine, text(*steps, say("done")), authority, GROUP)
     run_on(engine)
 
-    history, sent, listed = told(engine, GROUP)
+    history, sent, listed = tool_answers(engine, GROUP)
     assert (history["status"], sent["status"]) == ("forbidden", "forbidden")
     assert [each["key"] for each in listed["sessions"]] == [GROUP]
     assert heard(engine, OTHER) == []

@@ -45,10 +45,10 @@ def test_the_end_of_a_background_command_wakes_its_session_at_once(make_engine: 
     held = start(engine, "sleep 0.5; echo built; exit 3")
     assert held.info.authority == Authority.OWNER
     assert report(engine) == 1
-    told = last_message(engine)
-    assert f"Background command {held.info.id} has ended: exit code 3." in told
-    assert "Command: sleep 0.5; echo built; exit 3" in told
-    assert "Last output:\nbuilt" in told
+    reported = last_message(engine)
+    assert f"Background command {held.info.id} has ended: exit code 3." in reported
+    assert "Command: sleep 0.5; echo built; exit 3" in reported
+    assert "Last output:\nbuilt" in reported
     engine.built.finished_commands.report()
     assert engine.work() == 0
 

@@ -62,10 +62,10 @@ BUDGETS: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("budget", "told", "_name"), BUDGETS, ids=[name for _, _, name in BUDGETS])
+@pytest.mark.parametrize(("budget", "reported", "_name"), BUDGETS, ids=[name for _, _, name in BUDGETS])
 @pytest.mark.parametrize("place", ["day", "tree", "defaults", "agent"])
 def test_a_turn_over_budget_ends_with_a_clear_answer(
-    make_engine: MakeEngine, server: WireServer, place: str, budget: dict[str, Any], told: str, _name: str
+    make_engine: MakeEngine, server: WireServer, place: str, budget: dict[str, Any], reported: str, _name: str
 ) -> None:
     wired = wire_engine(make_engine, server, **budget_of(place, budget))
     wired.plan("a1:m", Reply(calls=[Called("read", {"path": "x"})], input=10, output=5))
@@ -73,7 +73,7 @@ def test_a_turn_over_budget_ends_with_a_clear_answer(
     assert (run.state, run.reason, wired.asked()) == ("ok", "budget", ["a1:m"])
     assert run.text is not None
     assert run.text.startswith("I have to stop here: the budget ")
-    assert told in run.text
+    assert reported in run.text
     assert ". It starts again at 00:00 UTC; its limit is in the configuration" in run.text, "and what to do"
     last = wired.engine.log()[-1]
     assert isinstance(last, AssistantEntry)
@@ -170,7 +170,7 @@ def test_a_stopped_tool_is_counted_too(make_engine: MakeEngine, server: WireServ
 def test_a_call_is_ended_when_the_time_of_a_budget_is_used_up(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it will take is not known beforehand: it may be longer than what was set aside for it."""
+    """What it will take is not known beforehand: it may be longer than what was reserved for it."""
     monkeypatch.setattr(guard, "HOLD_SECONDS", 0.0)
     wired = wire_engine(make_engine, server, model="a/m", budgets={"tree": {"seconds": 1}})
     wired.plan("a1:m", Reply("half an answer", after=4, then="hang"))
@@ -280,7 +280,7 @@ def test_who_waits_for_one_model_does_not_hold_up_the_provider_s_others(
 
 
 @pytest.mark.parametrize("what", ["limit", "budget"])
-def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
+def test_viewers_of_a_turn_that_waits_learn_once_what_for(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     monkeypatch.setattr(guard, "SHOWN_AFTER_SECONDS", 0.3)
@@ -303,11 +303,11 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
     limits(wired).done([Limit("a", concurrent=1)], ELSEWHERE, "call")
     engine.stores.redis.delete(engine.stores.keys.reserved(budget.name))
     assert finish(wired, thread, queued).state == "ok"
-    (told,) = [
+    (reported,) = [
         event.data["why"] for event in engine.stores.reader.events(SESSION, "0") if event.type == "model.waiting"
     ]
     assert (
-        told
+        reported
         == {
             "limit": "the limits set for a/m are reached",
             "budget": "other calls have reserved what is left of the budget",
@@ -335,16 +335,16 @@ def test_who_is_stopped_while_waiting_leaves_no_place_and_no_reservation(
 
 
 def test_a_reservation_covers_the_longest_answer(make_engine: MakeEngine, server: WireServer) -> None:
-    """With less set aside, calls side by side could spend far more than is left."""
+    """With less reserved, calls side by side could spend far more than is left."""
     wired = wire_engine(make_engine, server, budgets={"day": {"tokens": 1_000_000}})
     wired.plan("a1:m", Hang())
     thread, queued = in_background(wired)
     eventually(server.is_silent.is_set, within=15)
     redis = wired.engine.stores.redis
     (budget,) = [str(key) for key in redis.keys("*reserved*")]
-    aside = json.loads(str(redis.hvals(budget)[0]))
-    assert aside["tokens"] > 4096
-    assert (aside["calls"], aside["seconds"]) == (1, 60)
+    reservation = json.loads(str(redis.hvals(budget)[0]))
+    assert reservation["tokens"] > 4096
+    assert (reservation["calls"], reservation["seconds"]) == (1, 60)
     (handle,) = wired.engine.process.runs()
     handle.cancel.set(TurnAborted("killed"))
     finish(wired, thread, queued)
@@ -373,7 +373,7 @@ def test_a_reservation_for_a_program_covers_all_it_may_write(make_engine: MakeEn
 def test_a_reservation_is_no_less_than_what_the_api_counts(
     make_engine: MakeEngine, server: WireServer, api: Api
 ) -> None:
-    """Prompt, tools and tail included, for notes and summaries aside too; the server counts four bytes to a token."""
+    """Prompt, tools and tail included, also for notes and summaries; the server counts four bytes to a token."""
     flushed = {"memoryFlush": {"forceFlushTranscriptBytes": 100}}
     a = provider(server, api, "a1")
     a["models"][0]["cost"] = {"input": 1.0, "output": 2.0, "cacheWrite": 1.25}
@@ -385,8 +385,8 @@ def test_a_reservation_is_no_less_than_what_the_api_counts(
     kinds = Counter[str]()
 
     def answer(request: Recorded) -> Reply:
-        (aside,) = [str(key) for key in redis.keys("*reserved*")]
-        reserved.append(json.loads(str(redis.hvals(aside)[0])))
+        (reservation,) = [str(key) for key in redis.keys("*reserved*")]
+        reserved.append(json.loads(str(redis.hvals(reservation)[0])))
         counted.append(len(json.dumps(request.body)) // 4)
         kinds["flush" if is_flush(request) else "summary" if is_summary(request) else "turn"] += 1
         return Reply("It was about blue.", cache_write=counted[-1], input=0, output=4096)
@@ -396,10 +396,10 @@ def test_a_reservation_is_no_less_than_what_the_api_counts(
         wired.turn('I like "blue".\n' * 40)
     wired.turn("/compact")
     assert kinds == {"turn": 3, "flush": 1, "summary": 1}
-    for call, aside, size in zip(wired.ledger(), reserved, counted, strict=True):
-        assert size + 4096 <= aside["tokens"] < size * 2 + 4096
-        assert call.usage.total <= aside["tokens"]
-        assert call.cost <= aside["cost"]
+    for call, reservation, size in zip(wired.ledger(), reserved, counted, strict=True):
+        assert size + 4096 <= reservation["tokens"] < size * 2 + 4096
+        assert call.usage.total <= reservation["tokens"]
+        assert call.cost <= reservation["cost"]
 
 
 def test_a_call_holds_on_to_what_it_has_taken_until_it_is_over(

@@ -1,4 +1,4 @@
-"""Servers that number the calls of each message anew: an id names one call here, and what it did."""
+"""Servers that number the calls of each message from the beginning: an id names one call here, and what it did."""
 
 from __future__ import annotations
 

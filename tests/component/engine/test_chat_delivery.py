@@ -111,8 +111,8 @@ def test_the_last_step_of_an_exchange_is_for_the_chat(make_engine: MakeEngine, c
     engine.work()
     engine.say(text(send(OTHER, "what do you think?"), say("thanks")))
     run_on(engine)
-    told = [message for message in outgoing(engine) if message.kind == "announce"]
-    assert [message.text for message in told] == ([] if config else ["word for the chat"])
+    reported = [message for message in outgoing(engine) if message.kind == "announce"]
+    assert [message.text for message in reported] == ([] if config else ["word for the chat"])
     last = [run for run in engine.stores.reader.runs() if run.text == "word for the chat"]
     assert [run.suppressed for run in last] == [bool(config)]
 
@@ -127,24 +127,24 @@ def test_a_child_with_a_thread_answers_there(engine: EngineHarness) -> None:
     assert (there.route.to, there.route.thread_id[:4]) == ("42", "sub-")
 
 
-def test_a_failed_run_is_told_with_its_reason_and_the_next_step(engine: EngineHarness) -> None:
+def test_a_failed_run_is_reported_with_its_reason_and_the_next_step(engine: EngineHarness) -> None:
     answer(engine, {"fail": "auth"})
-    ((kind, told),) = sent(engine)
+    ((kind, reported),) = sent(engine)
     assert kind == "notice"
-    assert "the model call failed (auth)" in told
-    assert "Next step: the owner has to check the API key" in told
+    assert "the model call failed (auth)" in reported
+    assert "Next step: the owner has to check the API key" in reported
 
 
-def test_a_run_that_lost_its_workers_is_told(make_engine: MakeEngine) -> None:
+def test_a_run_that_lost_its_workers_is_reported(make_engine: MakeEngine) -> None:
     engine = make_engine({"engine": {"maxAttempts": 1}})
     engine.say(text(say("hello")), route=CHAT)
     take_elsewhere(engine)
     die(engine)
-    ((kind, told),) = sent(engine)
-    assert (kind, "the turn was given up" in told) == ("notice", True)
+    ((kind, reported),) = sent(engine)
+    assert (kind, "the turn was given up" in reported) == ("notice", True)
 
 
-def test_a_used_up_budget_is_told(make_engine: MakeEngine, server: WireServer) -> None:
+def test_a_used_up_budget_is_reported(make_engine: MakeEngine, server: WireServer) -> None:
     wired = wire_engine(make_engine, server, budgets={"day": {"calls": 1}})
     for words in ("one", "two"):
         wired.engine.say(words, route=CHAT)
@@ -153,7 +153,7 @@ def test_a_used_up_budget_is_told(make_engine: MakeEngine, server: WireServer) -
     assert "1 of 1 model calls" in sent(wired.engine)[1][1]
 
 
-def test_a_fallback_model_is_told_once_per_change(make_engine: MakeEngine, server: WireServer) -> None:
+def test_a_fallback_model_is_reported_once_per_change(make_engine: MakeEngine, server: WireServer) -> None:
     model = {"primary": "a/m", "fallbacks": ["b/m"]}
     wired = wire_engine(make_engine, server, model=model)
     for key in ("a1:m", "a2:m"):  # keys are used in turn
@@ -161,14 +161,14 @@ def test_a_fallback_model_is_told_once_per_change(make_engine: MakeEngine, serve
     for words in ("one", "two", "three", "four"):
         wired.engine.say(words, route=CHAT)
         wired.engine.work()
-    told = sent(wired.engine)
-    assert [kind for kind, _ in told] == ["notice", "reply", "reply", "notice", "reply", "reply"]
-    assert told[0][1].startswith("⚠️ Primary model (a/m) failed: ")
-    assert told[0][1].endswith("✅ Switched to fallback: b/m")
-    assert told[3][1] == "✅ a/m answers again."
+    reported = sent(wired.engine)
+    assert [kind for kind, _ in reported] == ["notice", "reply", "reply", "notice", "reply", "reply"]
+    assert reported[0][1].startswith("⚠️ Primary model (a/m) failed: ")
+    assert reported[0][1].endswith("✅ Switched to fallback: b/m")
+    assert reported[3][1] == "✅ a/m answers again."
 
 
-def test_a_reset_by_time_is_told(make_engine: MakeEngine) -> None:
+def test_a_reset_by_time_is_reported(make_engine: MakeEngine) -> None:
     engine = make_engine({"session": {"reset": {"mode": "idle", "idleMinutes": 1}}})
     answer(engine, {"text": "one"})
     engine.stores.redis.hset(engine.stores.keys.row(SESSION), "lastInteractionAt", "1")
@@ -177,10 +177,10 @@ def test_a_reset_by_time_is_told(make_engine: MakeEngine) -> None:
     assert "A new session started, because the last one had expired" in sent(engine)[1][1]
 
 
-def test_a_reset_and_a_stop_from_elsewhere_are_told(engine: EngineHarness) -> None:
+def test_a_reset_and_a_stop_from_elsewhere_are_reported(engine: EngineHarness) -> None:
     engine.say(text(say("one")), route=CHAT)
     engine.control.stop_session(SESSION)
-    assert [told.split(":")[0] for _, told in sent(engine)] == ["⏹️ Waiting messages were cancelled"]
+    assert [reported.split(":")[0] for _, reported in sent(engine)] == ["⏹️ Waiting messages were cancelled"]
     engine.control.reset(SESSION)
     assert "The session was reset" in sent(engine)[1][1]
 
@@ -191,14 +191,14 @@ def test_a_stop_from_the_chat_itself_is_answered_there_only(engine: EngineHarnes
     assert outgoing(engine) == []
 
 
-def test_dropped_and_rejected_messages_are_told(make_engine: MakeEngine) -> None:
+def test_dropped_and_rejected_messages_are_reported(make_engine: MakeEngine) -> None:
     engine = make_engine({"messages": {"queue": {"cap": 2, "debounceMs": 0}}})
     engine.say("one", route=CHAT)
     take_elsewhere(engine)
     for words in ("two", "three", "four", "five"):
         engine.say(words, route=CHAT)
-    ((kind, told),) = sent(engine)
-    assert (kind, "2 messages wait" in told) == ("notice", True)
+    ((kind, reported),) = sent(engine)
+    assert (kind, "2 messages wait" in reported) == ("notice", True)
 
 
 def commands(engine: EngineHarness) -> int:
@@ -239,19 +239,19 @@ def test_an_event_that_wakes_is_answered_where_the_session_was_last_spoken_to(
     answer(engine, {"text": "hello"}, {"text": "I saw it"})
     assert events.add(SESSION, source="webhook  github\n", text="a build failed", key="build-7", wake=True) == "added"
     engine.work()
-    (told,) = heard(engine)
-    heading, *quoted = told.splitlines()
+    (reported,) = heard(engine)
+    heading, *quoted = reported.splitlines()
     assert heading.startswith("[System event from webhook github, ")
     assert heading.endswith("No person wrote this.]")
     assert quoted[0] == '<<<UNTRUSTED_TEXT from="webhook github">>>'
     assert sent(engine)[-1] == ("announce", "I saw it")
 
 
-def test_events_wait_for_the_next_turn_and_are_told_once(engine: EngineHarness, events: SystemEvents) -> None:
+def test_events_wait_for_the_next_turn_and_are_reported_once(engine: EngineHarness, events: SystemEvents) -> None:
     assert events.add(SESSION, source="exec", text="done", key="1") == "missing"
     answer(engine, {"text": "hello"})
-    told = [events.add(SESSION, source="exec", text="done", key="1", is_trusted=True) for _ in range(2)]
-    assert told == ["added", "known"]
+    reported = [events.add(SESSION, source="exec", text="done", key="1", is_trusted=True) for _ in range(2)]
+    assert reported == ["added", "known"]
     assert heard(engine) == []
     answer(engine, {"text": "hello again"})
     assert [each.splitlines()[1] for each in heard(engine)] == ["done"]
@@ -260,8 +260,8 @@ def test_events_wait_for_the_next_turn_and_are_told_once(engine: EngineHarness, 
 def test_events_that_wake_a_busy_session_share_one_turn(engine: EngineHarness, events: SystemEvents) -> None:
     engine.say("one", route=CLI)
     take_elsewhere(engine)
-    told = [events.add(SESSION, source="exec", text=each, key=each, wake=True) for each in ("a", "b", "a")]
-    assert told == ["added", "added", "added"]
+    reported = [events.add(SESSION, source="exec", text=each, key=each, wake=True) for each in ("a", "b", "a")]
+    assert reported == ["added", "added", "added"]
     assert len(engine.stores.inbox.waiting(SESSION)) == 1
     assert len(engine.stores.system_events.waiting(SESSION)) == 2
 

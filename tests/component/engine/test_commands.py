@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.engine.intake.commands.command import When
 from openclaw_workers.engine.intake.commands.parse import parse_command
 from openclaw_workers.engine.intake.commands.queue import parse_queue
@@ -117,7 +117,7 @@ def test_queue_options_are_understood(argument: str, fields: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("argument", "told"),
+    ("argument", "reported"),
     [
         ("colect", "'colect' is not a queue mode; expected one of collect, followup, .*did you mean 'collect'"),
         ("collect loudly", "'loudly' is not a queue mode"),
@@ -130,8 +130,8 @@ def test_queue_options_are_understood(argument: str, fields: dict[str, str]) -> 
         ("cap:", "'cap:' is not a queue mode"),
     ],
 )
-def test_a_queue_option_that_is_not_understood_is_named(argument: str, told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_a_queue_option_that_is_not_understood_is_named(argument: str, reported: str) -> None:
+    with pytest.raises(BadInput, match=reported):
         parse_queue(argument)
 
 
@@ -166,16 +166,16 @@ def test_each_command_needs_its_authority(
 
 
 def test_help_lists_every_command(engine: EngineHarness) -> None:
-    told = answer(engine, "/help").splitlines()
-    assert len(told) == len(COMMANDS)
+    reported = answer(engine, "/help").splitlines()
+    assert len(reported) == len(COMMANDS)
     for command in COMMANDS.values():
-        assert any(line.startswith(command.usage) and command.summary in line for line in told)
+        assert any(line.startswith(command.usage) and command.summary in line for line in reported)
 
 
 def test_help_lists_no_word_that_is_not_a_command_here(make_engine: MakeEngine) -> None:
-    told = answer(make_engine({"session": {"resetTriggers": ["/reset"]}}), "/help")
-    assert "/reset" in told
-    assert "/new" not in told
+    reported = answer(make_engine({"session": {"resetTriggers": ["/reset"]}}), "/help")
+    assert "/reset" in reported
+    assert "/new" not in reported
 
 
 def test_status_tells_of_a_session_before_during_and_after_a_turn(engine: EngineHarness) -> None:
@@ -194,11 +194,11 @@ def test_status_tells_of_a_session_before_during_and_after_a_turn(engine: Engine
     )
     assert not isinstance(taken, NotTaken)
     engine.say("next")
-    told = answer(engine, "/status")
-    assert f"state   running ({taken.lease.run})" in told
-    assert "waiting 1 message(s)" in told
-    assert "worker  here/1/a, attempt 1" in told
-    assert "queue   collect" in told
+    reported = answer(engine, "/status")
+    assert f"state   running ({taken.lease.run})" in reported
+    assert "waiting 1 message(s)" in reported
+    assert "worker  here/1/a, attempt 1" in reported
+    assert "queue   collect" in reported
 
 
 def test_stop_says_what_it_stopped(engine: EngineHarness) -> None:
@@ -208,7 +208,9 @@ def test_stop_says_what_it_stopped(engine: EngineHarness) -> None:
     assert answer(engine, "/stop") == f"Stopped {first.run} and cancelled 2 waiting message(s)."
 
 
-def test_the_queue_mode_of_the_channel_is_told_where_the_session_has_none_of_its_own(make_engine: MakeEngine) -> None:
+def test_the_queue_mode_of_the_channel_is_shown_where_the_session_has_none_of_its_own(
+    make_engine: MakeEngine,
+) -> None:
     queue = {"byChannel": {"cli": "steer"}, "debounceMsByChannel": {"cli": 50}, "mode": "followup"}
     engine = make_engine({"messages": {"queue": queue}})
     engine.say("hi")
@@ -245,7 +247,7 @@ def test_commands_in_order_go_through_the_inbox(engine: EngineHarness) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "row"),
+    ("text", "reported", "row"),
     [
         ("/new", "New session.", {}),
         ("/reset", "Session reset.", {}),
@@ -258,7 +260,7 @@ def test_commands_in_order_go_through_the_inbox(engine: EngineHarness) -> None:
     ],
 )
 def test_a_command_in_order_begins_a_new_session(
-    engine: EngineHarness, text: str, told: str, row: dict[str, str]
+    engine: EngineHarness, text: str, reported: str, row: dict[str, str]
 ) -> None:
     engine.say('{"steps": [{"text": "before"}]}')
     engine.work()
@@ -270,7 +272,7 @@ def test_a_command_in_order_begins_a_new_session(
     assert before is not None
     assert after is not None
     assert after.session_id != before.session_id
-    assert told in (engine.run_of(queued).text or "")
+    assert reported in (engine.run_of(queued).text or "")
     assert engine.receipt(queued).state == "answered"
     assert engine.log() == []
     stored = engine.stores.redis.hgetall(engine.stores.keys.row(SESSION))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from openclaw_workers.config.model_names import OFFLINE, find_model, usable_models
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import CompactionEntry, dump_entry
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput, ProviderError
 from openclaw_workers.providers.registry import Providers
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
@@ -25,7 +25,7 @@ LOCAL = {
 }
 
 
-def told(engine: EngineHarness, text: str) -> str:
+def reply_to(engine: EngineHarness, text: str) -> str:
     answered = engine.intake.accept(text, session=SESSION, route=CLI, authority=Authority.OWNER)
     assert isinstance(answered, Answered)
     return answered.text
@@ -55,11 +55,11 @@ def begun(make_engine: MakeEngine) -> EngineHarness:
     ],
 )
 def test_a_model_is_chosen_by_name_or_alias(begun: EngineHarness, name: str, full: str) -> None:
-    assert told(begun, f"/model {name}") == f"Model set: {full}."
+    assert reply_to(begun, f"/model {name}") == f"Model set: {full}."
     provider, _, model = full.partition("/")
     assert (row(begun)["providerOverride"], row(begun)["modelOverride"]) == (provider, model)
-    assert told(begun, "/model").startswith(f"Model: {full}.")
-    assert f"model   {full}" in told(begun, "/status")
+    assert reply_to(begun, "/model").startswith(f"Model: {full}.")
+    assert f"model   {full}" in reply_to(begun, "/status")
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_a_model_is_chosen_by_name_or_alias(begun: EngineHarness, name: str, ful
         ("local/", "'local/' is not a model"),
     ],
 )
-def test_a_name_that_is_no_model_changes_nothing_and_is_told_which_are(
+def test_a_name_that_is_no_model_changes_nothing_and_the_reply_lists_models(
     begun: EngineHarness, name: str, why: str
 ) -> None:
     with pytest.raises(BadInput, match=why):
-        told(begun, f"/model {name}")
+        reply_to(begun, f"/model {name}")
     assert "modelOverride" not in row(begun)
 
 
@@ -89,12 +89,12 @@ def test_a_new_session_can_begin_with_another_model(begun: EngineHarness, name: 
 
 
 @pytest.mark.parametrize("name", ["nonsense", "locale/m", "offline/dmo", "cli/other", "local/"])
-def test_a_name_that_is_no_model_begins_no_session_and_is_told_which_are(begun: EngineHarness, name: str) -> None:
+def test_a_name_that_is_no_model_begins_no_session_and_the_reply_lists_models(begun: EngineHarness, name: str) -> None:
     before = row(begun)["sessionId"]
     with pytest.raises(BadInput) as refused:
         begun.say(f"/new {name}")
     with pytest.raises(BadInput) as as_by_model:
-        told(begun, f"/model {name}")
+        reply_to(begun, f"/model {name}")
     assert refused.value.message == as_by_model.value.message
     assert begun.work() == 0
     assert row(begun)["sessionId"] == before
@@ -107,12 +107,12 @@ def test_a_complete_list_admits_no_other_model(make_engine: MakeEngine) -> None:
 
 
 def test_a_provider_without_a_key_may_be_chosen_and_is_remarked(begun: EngineHarness) -> None:
-    assert "No key for anthropic is configured" in told(begun, "/model anthropic/claude-opus-4-6")
+    assert "No key for anthropic is configured" in reply_to(begun, "/model anthropic/claude-opus-4-6")
 
 
 def test_models_are_listed_with_their_aliases_and_the_present_one_is_marked(begun: EngineHarness) -> None:
-    told(begun, "/model fast")
-    lines = told(begun, "/model list").splitlines()
+    reply_to(begun, "/model fast")
+    lines = reply_to(begun, "/model list").splitlines()
     assert "* local/m  fast" in lines
     assert "  offline/demo" in lines
     assert not any("anthropic" in line for line in lines), "there is no key for it"
@@ -123,25 +123,28 @@ def test_the_list_has_the_names_that_people_know_models_by(make_engine: MakeEngi
     models = [{"id": "m", "name": "The Large One"}, {"id": "n", "name": "The Small One"}, {"id": "o"}]
     providers = {"local": {"baseUrl": "http://127.0.0.1:9/v1", "models": models}}
     engine = make_engine({"models": {"providers": providers, "aliases": {"big": "local/m"}}})
-    lines = told(engine, "/model list").splitlines()
+    lines = reply_to(engine, "/model list").splitlines()
     assert {"* local/m  big (The Large One)", "  local/n  (The Small One)", "  local/o"} <= set(lines)
 
 
 def test_the_offline_models_are_all_there_is_without_a_provider(engine: EngineHarness) -> None:
-    assert [line.strip(" *") for line in told(engine, "/model list").splitlines()] == ["offline/demo", "offline/script"]
+    assert [line.strip(" *") for line in reply_to(engine, "/model list").splitlines()] == [
+        "offline/demo",
+        "offline/script",
+    ]
 
 
 def test_default_goes_back_to_the_agents_own_model(make_engine: MakeEngine) -> None:
     engine = make_engine({**LOCAL, "agents": {"defaults": {"model": "offline/script"}}})
     engine.say(HELLO)
     engine.work()
-    told(engine, "/model offline/demo")
-    assert told(engine, "/model default") == "Model set: offline/script (default)."
+    reply_to(engine, "/model offline/demo")
+    assert reply_to(engine, "/model default") == "Model set: offline/script (default)."
     assert not {"providerOverride", "modelOverride"} & row(engine).keys()
 
 
 def test_the_next_turn_is_answered_by_the_chosen_model(begun: EngineHarness) -> None:
-    told(begun, "/model offline/demo")
+    reply_to(begun, "/model offline/demo")
     queued = begun.say("hello")
     begun.work()
     assert begun.run_of(queued).model == "offline/demo"
@@ -170,15 +173,17 @@ def test_levels_are_kept_shown_and_cleared(
     begun: EngineHarness, command: str, column: str, values: list[str], unset: str
 ) -> None:
     title = command.capitalize()
-    assert told(begun, f"/{command}").startswith(f"{title}: {unset} (default). Usage: /{command} [{'|'.join(values)}|")
+    assert reply_to(begun, f"/{command}").startswith(
+        f"{title}: {unset} (default). Usage: /{command} [{'|'.join(values)}|"
+    )
     for value in values:
-        assert told(begun, f"/{command} {value.upper()}").startswith(f"{title} set: {value}.")
+        assert reply_to(begun, f"/{command} {value.upper()}").startswith(f"{title} set: {value}.")
         assert row(begun)[column] == value
-        assert told(begun, f"/{command}").startswith(f"{title}: {value}.")
+        assert reply_to(begun, f"/{command}").startswith(f"{title}: {value}.")
     with pytest.raises(BadInput, match=f"'loud' is not a level of /{command}; expected one of {', '.join(values)}"):
-        told(begun, f"/{command} loud")
+        reply_to(begun, f"/{command} loud")
     assert row(begun)[column] == values[-1]
-    assert told(begun, f"/{command} default") == f"{title} set: {unset} (default)."
+    assert reply_to(begun, f"/{command} default") == f"{title} set: {unset} (default)."
     assert column not in row(begun)
     assert begun.stores.reader.session(SESSION) is not None, "the row can still be read"
 
@@ -186,28 +191,28 @@ def test_levels_are_kept_shown_and_cleared(
 @pytest.mark.parametrize("text", ["/model offline/demo", "/think low", "/reasoning on", "/verbose off", "/usage on"])
 def test_nothing_is_set_for_a_session_that_has_not_begun(engine: EngineHarness, text: str) -> None:
     with pytest.raises(BadInput, match="does not exist yet"):
-        told(engine, text)
+        reply_to(engine, text)
     assert row(engine) == {}
 
 
 def test_reasoning_says_when_there_will_be_nothing_to_see(begun: EngineHarness) -> None:
-    told(begun, "/model offline/script")
-    assert "offline/script does not show its thinking" in told(begun, "/reasoning stream")
-    told(begun, "/model fast")
-    assert "Thinking is off; /think sets it." in told(begun, "/reasoning on")
-    told(begun, "/think low")
-    assert told(begun, "/reasoning on") == "Reasoning set: on."
+    reply_to(begun, "/model offline/script")
+    assert "offline/script does not show its thinking" in reply_to(begun, "/reasoning stream")
+    reply_to(begun, "/model fast")
+    assert "Thinking is off; /think sets it." in reply_to(begun, "/reasoning on")
+    reply_to(begun, "/think low")
+    assert reply_to(begun, "/reasoning on") == "Reasoning set: on."
 
 
-def test_think_says_when_the_model_will_not_be_told(begun: EngineHarness) -> None:
-    told(begun, "/model offline/script")
-    assert told(begun, "/think high") == "Think set: high. offline/script has no thinking levels."
-    told(begun, "/model fast")
+def test_think_says_when_the_model_will_not_be_reply_to(begun: EngineHarness) -> None:
+    reply_to(begun, "/model offline/script")
+    assert reply_to(begun, "/think high") == "Think set: high. offline/script has no thinking levels."
+    reply_to(begun, "/model fast")
     said = "local/m has no thinking levels, according to models.providers.local.models[].reasoning."
-    assert told(begun, "/think high") == f"Think set: high. {said}"
-    assert told(begun, "/think off") == "Think set: off."
-    told(begun, "/model openai/o3")
-    assert told(begun, "/think high") == "Think set: high."
+    assert reply_to(begun, "/think high") == f"Think set: high. {said}"
+    assert reply_to(begun, "/think off") == "Think set: off."
+    reply_to(begun, "/model openai/o3")
+    assert reply_to(begun, "/think high") == "Think set: high."
 
 
 def test_results_of_tools_are_shown_at_level_full_only(begun: EngineHarness) -> None:
@@ -220,14 +225,14 @@ def test_results_of_tools_are_shown_at_level_full_only(begun: EngineHarness) -> 
     begun.say(calls)
     begun.work()
     assert results() == [None]
-    told(begun, "/verbose full")
+    reply_to(begun, "/verbose full")
     begun.say(calls)
     begun.work()
     assert results()[-1] == "out\n[exit code 0]"
 
 
 def test_context_tells_what_fills_the_window(begun: EngineHarness) -> None:
-    text = told(begun, "/context")
+    text = reply_to(begun, "/context")
     assert text.startswith("Model offline/script, window 16,000 tokens\n")
     for part in ("system prompt", "  identity", "  tooling", "  runtime", "tools", "conversation: about"):
         assert f"\n{part}" in text or f" {part}" in text
@@ -238,7 +243,7 @@ def test_context_tells_what_fills_the_window(begun: EngineHarness) -> None:
 def test_context_counts_what_the_model_still_sees(begun: EngineHarness) -> None:
     log = begun.stores.keys.log(SESSION)
     begun.stores.redis.rpush(log, dump_entry(CompactionEntry(summary="s" * 400, kept=1)))
-    text = told(begun, "/context")
+    text = reply_to(begun, "/context")
     assert "  summary: 1, about 100 tokens" in text
     assert "  assistant messages: 1" in text
     assert "user messages" not in text
@@ -251,7 +256,7 @@ def test_context_follows_the_files_of_the_workspace(begun: EngineHarness) -> Non
     def is_seen() -> bool:
         begun.say(HELLO)
         begun.work()
-        return "file AGENTS.md: 8 characters" in told(begun, "/context")
+        return "file AGENTS.md: 8 characters" in reply_to(begun, "/context")
 
     eventually(is_seen, within=5)
 
@@ -264,8 +269,8 @@ def test_what_came_from_the_cache_is_in_the_window_too(make_engine: MakeEngine) 
         engine = make_engine(config)
         engine.say("hello")
         engine.work()
-    assert "Last request 1,215 tokens, 1% of it" in told(engine, "/context")
+    assert "Last request 1,215 tokens, 1% of it" in reply_to(engine, "/context")
 
 
 def test_context_before_the_first_turn_promises_nothing(engine: EngineHarness) -> None:
-    assert told(engine, "/context") == "Nothing is known yet; send a message first."
+    assert reply_to(engine, "/context") == "Nothing is known yet; send a message first."

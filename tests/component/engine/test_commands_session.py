@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.engine.intake.commands.registry import COMMANDS, list_commands
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
-from tests.component.engine.session_steps import OTHER, run_on, said, text, told, use
+from tests.component.engine.session_steps import OTHER, run_on, said, text, tool_answers, use
 from tests.support.programs import program, say, spawn
 
 GROUP = SessionKey("agent:main:telegram:group:-100")
@@ -108,7 +108,7 @@ def test_a_label_is_given_shown_found_by_sessions_send_and_removed(engine: Engin
     ask = use("sessions_send", label="release notes", message=text(say("found")))
     engine.say(text(ask, say("ok"), say("REPLY_SKIP")))
     run_on(engine)
-    assert told(engine)[0]["reply"] == "found"
+    assert tool_answers(engine)[0]["reply"] == "found"
 
     with pytest.raises(BadInput, match=f"{OTHER} is labelled 'release notes' already"):
         answer(engine, "/name release notes")

@@ -12,9 +12,9 @@ import pytest
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
 from openclaw_workers.agent.prompt.texts import SUMMARY_HEADING
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.messages import Authority, QueueMode
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
-from openclaw_workers.engine.intake.accept import Answered
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.component.engine.model_turns import APIS, ask, engine_with, is_summary, said, system, valid
 from tests.component.engine.wire_harness import wire_engine
@@ -87,7 +87,7 @@ def test_less_than_the_window_is_used_where_that_is_set(make_engine: MakeEngine,
     assert shown.text.startswith("Model wire/m, window 10,000 tokens\n")
 
 
-def test_a_program_that_is_told_by_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
+def test_a_program_with_its_prompt_as_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
     counter = {"command": ["sh", "-c", 'echo "${#1}"', "sh", "{prompt}"], "input": "argument"}
     engine = make_engine({"models": {"cli": {"count": counter}}, "agents": {"defaults": {"model": "cli/count"}}})
     sizes: list[int] = []
@@ -177,9 +177,9 @@ def test_a_compaction_in_vain_is_not_repeated_by_later_turns(make_engine: MakeEn
         assert ask(engine, f"turn {turn}").text == "ok"
 
     assert compactions(engine) == []
-    told = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
-    assert len(told) == 1
-    assert told[0].endswith("no gain")
+    reported = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
+    assert len(reported) == 1
+    assert reported[0].endswith("no gain")
     assert sum(map(is_summary, server.requests)) == 1
 
 
@@ -244,15 +244,13 @@ def test_a_summariser_that_fails_does_not_end_a_conversation_that_still_fits(
     assert ask(engine, "and now?").text == "ok"
 
     assert compactions(engine) == []
-    (told,) = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
-    assert told.startswith("Compaction achieved nothing at ")
-    assert told.endswith("no summary (wire: no)")
+    (reported,) = [entry.text for entry in engine.log() if isinstance(entry, NoticeEntry)]
+    assert reported.startswith("Compaction achieved nothing at ")
+    assert reported.endswith("no summary (wire: no)")
     assert sum(map(is_summary, server.requests)) == 1, "it is not asked again by each turn"
 
 
-def test_a_summariser_that_fails_when_nothing_fits_any_more_says_why(
-    make_engine: MakeEngine, server: WireServer
-) -> None:
+def test_a_summariser_that_fails_when_nothing_fits_says_why(make_engine: MakeEngine, server: WireServer) -> None:
     engine = engine_with(make_engine, server, window=40_000, compaction={"memoryFlush": {"enabled": False}})
     server.answer = without_a_summary
     ask(engine, "x" * 4000)

@@ -89,8 +89,8 @@ def test_what_a_child_was_spawned_with_reaches_the_viewers_as_it_was_given(engin
 
     settle(engine)
 
-    told = [event for event in engine.stores.reader.events(SESSION, "0") if event.type.startswith("subagent.")]
-    assert {event.type for event in told} >= {"subagent.spawned", "subagent.started", "subagent.announced"}
-    for event in told:
+    reported = [event for event in engine.stores.reader.events(SESSION, "0") if event.type.startswith("subagent.")]
+    assert {event.type for event in reported} >= {"subagent.spawned", "subagent.started", "subagent.announced"}
+    for event in reported:
         shown = event.data["runs"] if event.type == "subagent.announced" else [event.data]
         assert [each["metadata"] for each in shown] == [given], event.type

@@ -102,7 +102,7 @@ def test_who_falls_silent_is_late(
     assert (attempt.profile, attempt.reason, attempt.status) == ("a1", Why.TIMEOUT, None)
     assert "no answer came in time" in attempt.error
     assert 400 <= attempt.milliseconds < 5_000
-    assert len(server.went_away) == 1, "and nobody listens to it any more"
+    assert len(server.went_away) == 1, "and nobody listens to it now"
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -113,10 +113,10 @@ def test_where_nobody_answers_the_next_is_asked(make_engine: MakeEngine, server:
         wired = wire_engine(make_engine, server, api=api, a={"baseUrl": f"http://{address}"})
         run = wired.turn()
     assert (run.state, run.text, wired.asked()) == ("ok", "b1:m", ["b1:m"])
-    told = [(each.model, each.profile, each.reason, each.status) for each in run.model_attempts]
+    reported = [(each.model, each.profile, each.reason, each.status) for each in run.model_attempts]
     # A model that cannot be reached says nothing of another by the same key.
     keys = [("a/m", "a1"), ("a/m", "a2"), ("a/n", "a1"), ("a/n", "a2")]
-    assert sorted(told) == [(*key, Why.TIMEOUT, None) for key in keys]
+    assert sorted(reported) == [(*key, Why.TIMEOUT, None) for key in keys]
     assert [each.model for each in run.model_attempts] == ["a/m", "a/m", "a/n", "a/n"]
     assert all(f"no connection to {address}" in each.error for each in run.model_attempts)
     assert {each.description for each in run.model_attempts} == {"connection refused"}
@@ -153,7 +153,7 @@ def test_a_stop_never_falls_back(make_engine: MakeEngine, server: WireServer) ->
     assert call.usage.input == run.usage.input > 500, "it was sent, and is billed"
 
 
-def test_a_provider_without_a_usable_key_is_skipped_and_people_are_told(
+def test_a_provider_without_a_usable_key_is_skipped_and_people_are_notified(
     make_engine: MakeEngine, server: WireServer
 ) -> None:
     """The example of the article: a limited provider's other model is not asked either."""
@@ -177,7 +177,7 @@ def test_a_provider_without_a_usable_key_is_skipped_and_people_are_told(
     ]
 
 
-def test_a_fallback_that_ends_the_turn_to_wait_is_told_too(make_engine: MakeEngine, server: WireServer) -> None:
+def test_a_fallback_that_ends_the_turn_to_wait_is_reported_too(make_engine: MakeEngine, server: WireServer) -> None:
     wired = wire_engine(make_engine, server)
     wired.plan("a1:m", Failure(400, "no"))
     spawn, rest = Called("sessions_spawn", {"task": "look"}), Called("sessions_yield", {"message": "back soon"})
@@ -227,7 +227,7 @@ def test_with_no_other_model_the_same_is_asked_twice_more(
 def test_with_no_other_model_a_limit_is_waited_for_if_it_is_short(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, failure: Failure, asked: int
 ) -> None:
-    """Without a word of the provider's the key is left alone for minutes, and so by this turn too."""
+    """Without a word of the provider's the key is in cooldown for minutes, and so by this turn too."""
     monkeypatch.setattr(failover, "SHOWN_AFTER_SECONDS", 0.9)
     wired = wire_engine(make_engine, server, model="b/m")
     wired.plan("b1:m", failure)
@@ -236,10 +236,10 @@ def test_with_no_other_model_a_limit_is_waited_for_if_it_is_short(
     assert (run.reason == "complete") == (asked > 1)
     first, last = server.requests[0].at, server.requests[-1].at
     assert last - first >= 1 or asked == 1, "and never less than was asked for"
-    told = [
+    reported = [
         event.data["why"] for event in wired.engine.stores.reader.events(SESSION, "0") if event.type == "model.waiting"
     ]
-    assert [why.partition(",")[0] for why in told] == ["b/m failed (rate_limit)"] * (asked - 1)
+    assert [why.partition(",")[0] for why in reported] == ["b/m failed (rate_limit)"] * (asked - 1)
 
 
 ABSENT = {

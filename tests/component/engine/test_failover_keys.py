@@ -1,4 +1,4 @@
-"""Keys and cooldowns: which key is used, and the article's table of what to do while keys are left alone."""
+"""Keys and cooldowns: which key is used, and the article's table of what to do while keys are in cooldown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.resolve import resolve_agent
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput, ProviderError
 from openclaw_workers.errors import FailureReason as Why
 from openclaw_workers.store.llm.cooldowns import JITTER_THOUSANDTHS, MINUTE
@@ -57,7 +57,7 @@ def test_a_session_stays_with_the_key_that_served_it(make_engine: MakeEngine, se
 
 
 @pytest.mark.parametrize("how", ["/new", "reset", "stale", "/compact"])
-def test_a_conversation_that_begins_anew_goes_on_to_the_next_key(
+def test_a_conversation_that_is_reset_goes_on_to_the_next_key(
     make_engine: MakeEngine, server: WireServer, how: str
 ) -> None:
     wired = wire_engine(make_engine, server)
@@ -189,7 +189,7 @@ def test_skip_fallbacks_that_are_left_alone(make_engine: MakeEngine, server: Wir
     assert "b/m: provider b is in cooldown after a failure (rate_limit), for another 5 min" in run.error
 
 
-def test_all_left_alone_is_told_with_its_reason(make_engine: MakeEngine, server: WireServer) -> None:
+def test_all_keys_in_cooldown_is_reported_with_its_reason(make_engine: MakeEngine, server: WireServer) -> None:
     wired = wire_engine(make_engine, server, model="b/m")
     wired.cool("b/b1", reason=Why.BILLING)
     run = wired.turn()

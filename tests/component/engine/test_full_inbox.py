@@ -8,7 +8,7 @@ from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.engine.client_graph import system_events_of
 from openclaw_workers.store.keys import BATCH
 from tests.component.engine.conftest import SESSION, EngineHarness
-from tests.component.engine.session_steps import OTHER, run_on, send, text, told
+from tests.component.engine.session_steps import OTHER, run_on, send, text, tool_answers
 from tests.support.programs import program, say, spawn
 
 
@@ -30,7 +30,7 @@ def test_a_message_to_a_session_with_a_full_inbox_is_refused_as_busy(engine: Eng
     engine.say(text(send(OTHER, "hi", timeoutSeconds=0), say("oh")))
     engine.work()
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert (answer["status"], answer["accepted"]) == ("error", False)
     assert "busy" in answer["error"]
     assert engine.stores.redis.zcard(engine.stores.keys.inbox(OTHER)) == MOST_WAITING

@@ -131,13 +131,13 @@ def test_an_ok_leaves_no_trace_and_is_not_sent(make_engine: MakeEngine) -> None:
     assert visible(engine.log()) == seen
 
 
-@pytest.mark.parametrize(("most", "told"), [(4, 0), (3, 1)])
-def test_no_more_than_a_few_characters_count_as_nothing(make_engine: MakeEngine, most: int, told: int) -> None:
+@pytest.mark.parametrize(("most", "reported"), [(4, 0), (3, 1)])
+def test_no_more_than_a_few_characters_count_as_nothing(make_engine: MakeEngine, most: int, reported: int) -> None:
     engine = beating(make_engine, {"target": "last", "prompt": OK_PROGRAM, "ackMaxChars": most})
     before = len(sent(engine))
     beat(engine)
     assert engine.work() == 1
-    assert len(sent(engine)) == before + told
+    assert len(sent(engine)) == before + reported
 
 
 def test_a_beat_has_its_own_model_and_few_files(make_engine: MakeEngine) -> None:
@@ -160,8 +160,8 @@ def test_an_alert_is_sent_once_a_day(make_engine: MakeEngine) -> None:
     beat(engine)
     assert engine.work() == 1
     assert len(sent(engine)) == before + 1
-    told = engine.stores.reader.row(SESSION)["lastHeartbeatText"]
-    assert told == sent(engine)[0]
+    reported = engine.stores.reader.row(SESSION)["lastHeartbeatText"]
+    assert reported == sent(engine)[0]
 
     engine.built.due_firings.handle(_open(engine))
     beat(engine)

@@ -24,17 +24,17 @@ Heard = list[tuple[str, str]]
 @pytest.fixture
 def heard(no_hooks: None) -> Heard:
     """A plugin is installed; gives what it was told."""
-    told: Heard = []
+    reported: Heard = []
 
     @hook("subagent_spawned")
     def spawned(record: dict[str, Any]) -> None:
-        told.append(("spawned", record["id"]))
+        reported.append(("spawned", record["id"]))
 
     @hook("subagent_ended")
     def ended(record: dict[str, Any]) -> None:
-        told.append(("ended", record["id"]))
+        reported.append(("ended", record["id"]))
 
-    return told
+    return reported
 
 
 def spoken_to_again(engine: EngineHarness) -> RunId:

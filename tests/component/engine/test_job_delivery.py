@@ -114,7 +114,7 @@ def _workspace(engine: EngineHarness) -> Path:
     return engine.loaded.state_dir / "workspace"
 
 
-def test_a_reminder_that_was_missed_for_too_long_is_gone_and_its_chat_is_told(make_engine: MakeEngine) -> None:
+def test_a_reminder_that_was_missed_for_too_long_is_gone_and_its_chat_is_notified(make_engine: MakeEngine) -> None:
     engine = make_engine(TELEGRAM)
     engine.say("hello", route=CHAT)
     engine.work()

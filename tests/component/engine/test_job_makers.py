@@ -33,7 +33,7 @@ def made(engine: EngineHarness, route: Route, *, sender_id: str = "", session: S
     return stored.job
 
 
-def test_a_job_of_an_owner_who_is_none_any_more_stops_and_says_so(make_engine: MakeEngine) -> None:
+def test_a_job_of_a_former_owner_stops_and_says_so(make_engine: MakeEngine) -> None:
     engine = make_engine(telegram(owners=["42"]))
     job = made(engine, CHAT, sender_id="42")
     assert job.maker == "telegram:42"
@@ -52,7 +52,7 @@ def test_a_job_of_an_owner_who_is_none_any_more_stops_and_says_so(make_engine: M
     assert not later.waker.turns
     assert states(later, job)[0] == "skipped"
     said = [entry.message for entry in later.stores.outbox.entries()][: len(later.stores.outbox.entries()) - before]
-    assert [("not an owner any more" in each.text, each.route) for each in said] == [(True, CHAT)]
+    assert [("no longer an owner" in each.text, each.route) for each in said] == [(True, CHAT)]
 
     adopted = service(later).resume(job.id)
     assert (adopted.job.maker, adopted.state.paused) == ("", "")

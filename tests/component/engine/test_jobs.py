@@ -185,21 +185,21 @@ def test_an_answer_of_a_job_in_a_chats_session_goes_to_that_chat(make_engine: Ma
     assert {first.message.kind, second.message.kind} == {"reply", "announce"}
 
 
-def test_a_system_event_is_told_once_and_wakes_the_session(engine: EngineHarness) -> None:
+def test_a_system_event_is_reported_once_and_wakes_the_session(engine: EngineHarness) -> None:
     job = add(engine, at="1h", message="", system_event="the backup is due")
     time = move(engine, job, 1)
     for _ in range(2):
         engine.built.due_jobs._firing.fire(job, JobFiring(job.id, time, None))
     assert engine.work() == 1
 
-    told = [entry for entry in engine.log() if getattr(entry, "provenance", "") == "system_event"]
-    assert len(told) == 1
-    assert "the backup is due" in told[0].model_dump_json()
+    reported = [entry for entry in engine.log() if getattr(entry, "provenance", "") == "system_event"]
+    assert len(reported) == 1
+    assert "the backup is due" in reported[0].model_dump_json()
     assert states(engine, job) == ["ok"]
     assert engine.stores.schedules.get(job.id) is None
 
 
-def test_a_job_is_paused_after_ten_failures_in_a_row_and_its_chat_is_told(make_engine: MakeEngine) -> None:
+def test_a_job_is_paused_after_ten_failures_in_a_row_and_its_chat_is_notified(make_engine: MakeEngine) -> None:
     engine = make_engine(TELEGRAM)
     job = add(engine, every="1h", session_target="main", channel="telegram", to="42", account_id="default")
     for number in range(10):

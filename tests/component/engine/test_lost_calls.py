@@ -51,7 +51,7 @@ def beat(engine: EngineHarness, seconds_ago: float) -> None:
 
 
 @both
-def test_the_call_of_a_dead_owner_is_booked_although_nobody_takes_over(engine: EngineHarness, verb: str) -> None:
+def test_the_call_of_a_dead_owner_is_recorded_although_nobody_takes_over(engine: EngineHarness, verb: str) -> None:
     engine.say("a question of some length")
     lease = take_elsewhere(engine).lease
     end(engine, verb)
@@ -71,7 +71,7 @@ def test_the_call_of_a_dead_owner_is_booked_although_nobody_takes_over(engine: E
 
 
 @both
-def test_it_is_booked_too_if_the_turn_was_taken_from_the_dead_and_nobody_had_it_yet(
+def test_it_is_recorded_too_if_the_turn_was_taken_from_the_dead_and_nobody_had_it_yet(
     engine: EngineHarness, verb: str
 ) -> None:
     engine.say("hello")

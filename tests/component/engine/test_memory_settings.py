@@ -218,7 +218,7 @@ def endpoint(url: str, **given: Any) -> dict[str, Any]:
     return {"provider": "embedder", "model": "e-1", **given}
 
 
-def test_an_endpoint_embeds_in_batches_and_its_calls_are_booked(make_engine: MakeEngine) -> None:
+def test_an_endpoint_embeds_in_batches_and_its_calls_are_recorded(make_engine: MakeEngine) -> None:
     with embedding_server() as (url, server):
         models = {"providers": {"embedder": {"baseUrl": url, "api": "openai-completions", "apiKey": "k"}}}
         with service_of(make_engine, endpoint(url), models=models) as (engine, service):

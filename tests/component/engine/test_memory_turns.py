@@ -168,11 +168,11 @@ def test_sources_are_named_as_set(make_engine: MakeEngine, mode: str, session: S
         assert ("citation" in result, "Source:" in result["snippet"]) == (cited, cited)
 
 
-@pytest.mark.parametrize(("is_told", "session"), [(True, SESSION), (False, GROUP), (True, GROUP)])
+@pytest.mark.parametrize(("is_reported", "session"), [(True, SESSION), (False, GROUP), (True, GROUP)])
 def test_personal_files_are_in_prompts_of_groups_only_if_set(
-    make_engine: MakeEngine, is_told: bool, session: SessionKey
+    make_engine: MakeEngine, is_reported: bool, session: SessionKey
 ) -> None:
-    engine = make_engine({"memory": {"inGroupPrompts": is_told and session == GROUP}})
+    engine = make_engine({"memory": {"inGroupPrompts": is_reported and session == GROUP}})
     place = workspace(engine)
     for name in ("MEMORY.md", "USER.md", "SOUL.md"):
         (place / name).write_text(f"text of {name}")
@@ -180,7 +180,7 @@ def test_personal_files_are_in_prompts_of_groups_only_if_set(
     system = engine.built.preparer.prepare(engine.take(session), []).setup.system
 
     assert "text of SOUL.md" in system
-    assert [f"text of {name}" in system for name in ("MEMORY.md", "USER.md")] == [is_told, is_told]
+    assert [f"text of {name}" in system for name in ("MEMORY.md", "USER.md")] == [is_reported, is_reported]
 
 
 def test_without_an_owner_the_result_says_why(engine: EngineHarness, monkeypatch: pytest.MonkeyPatch) -> None:

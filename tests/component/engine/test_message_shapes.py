@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.messages import MessageState, QueueMode
 from openclaw_workers.domain.runs import RunState
-from openclaw_workers.engine.intake.accept import Queued
 from tests.component.engine.conftest import SESSION, EngineHarness
 
 ANSWERS = json.dumps({"steps": [{"text": "well"}]})

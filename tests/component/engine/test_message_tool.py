@@ -12,7 +12,7 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.transcript import ToolResultEntry
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
-from tests.component.engine.session_steps import text, told, use
+from tests.component.engine.session_steps import text, tool_answers, use
 from tests.support.programs import say
 
 GROUP = SessionKey("agent:main:telegram:group:-100")
@@ -140,7 +140,7 @@ def test_agents_that_may_be_spawned_are_listed(make_engine: MakeEngine) -> None:
     engine.say(text(use("agents_list"), say("done")))
     engine.work()
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert answer == {
         "status": "ok",
         "requester": "main",

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import CompactionEntry
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.component.engine.model_turns import ask, engine_with

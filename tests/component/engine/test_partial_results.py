@@ -80,8 +80,8 @@ def test_a_child_ended_from_outside_is_announced_with_what_it_had(
     kept = reread(engine, run)
     assert kept.state is RunState.KILLED
     assert (kept.partial or "").startswith(f"waiting\n{LAST_CALL}")
-    told = announces(engine)[-1]
-    assert wrap(kept.partial or "", "partial result") in told
+    reported = announces(engine)[-1]
+    assert wrap(kept.partial or "", "partial result") in reported
 
 
 def test_a_child_that_waits_for_a_blocked_delivery_ends_with_what_it_had(engine: EngineHarness) -> None:
@@ -98,7 +98,7 @@ def test_a_child_that_waits_for_a_blocked_delivery_ends_with_what_it_had(engine:
     assert LAST_CALL in (kept.partial or "")
 
 
-def test_a_woken_child_that_fails_is_told_with_what_it_had_before_it_was_woken(engine: EngineHarness) -> None:
+def test_a_woken_child_that_fails_is_reported_with_what_it_had_before_it_was_woken(engine: EngineHarness) -> None:
     ask(engine, task=program(spawn(CHILD), say("waiting"), {"fail": "auth"}))
     settle(engine)
 
@@ -129,7 +129,7 @@ def test_a_child_whose_transcript_cannot_be_read_is_stopped_all_the_same(engine:
     assert reread(engine, run).state is RunState.KILLED
 
 
-def test_a_childs_answer_that_stops_at_the_output_limit_is_told_as_cut_off(make_engine: MakeEngine) -> None:
+def test_a_childs_answer_that_stops_at_the_output_limit_is_reported_as_cut_off(make_engine: MakeEngine) -> None:
     with WireServer() as server:
         wired = wire_engine(make_engine, server, model="a/m")
         spawning = Reply(calls=[Called("sessions_spawn", {"task": "tell all"})])

@@ -176,7 +176,7 @@ def test_a_changed_file_is_in_the_prompt_within_a_second(make_engine: MakeEngine
     eventually(is_seen, within=5)
 
 
-def test_without_a_configured_timezone_the_machines_is_told(
+def test_without_a_configured_timezone_the_machines_is_in_the_prompt(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Pacific/Auckland")
@@ -184,7 +184,7 @@ def test_without_a_configured_timezone_the_machines_is_told(
     assert "The user's timezone is Pacific/Auckland." in system(server.requests[0])[0]
 
 
-def test_how_much_is_told_can_be_set(make_engine: MakeEngine, server: WireServer) -> None:
+def test_how_much_is_in_the_prompt_can_be_set(make_engine: MakeEngine, server: WireServer) -> None:
     ask(engine_with(make_engine, server, promptMode="none", **SETTINGS), "hello")
     ask(engine_with(make_engine, server, promptMode="minimal", **SETTINGS), "hello")
     (nothing, tail), (little, _) = map(system, server.requests)
@@ -194,7 +194,7 @@ def test_how_much_is_told_can_be_set(make_engine: MakeEngine, server: WireServer
     assert valid(server)
 
 
-def test_who_is_told_nothing_else_is_told_what_is_added_and_the_report_says_so(
+def test_a_prompt_without_other_parts_has_what_is_added_and_the_report_says_so(
     make_engine: MakeEngine, server: WireServer
 ) -> None:
     engine = engine_with(make_engine, server, promptMode="none", extraSystemPrompt="Answer in Norwegian.")
@@ -256,7 +256,7 @@ def test_what_messages_add_is_not_kept(make_engine: MakeEngine) -> None:
     assert kept < 2_000_000, "ten of the texts"
 
 
-def test_a_child_is_told_what_its_agent_adds(make_engine: MakeEngine, server: WireServer) -> None:
+def test_a_childs_prompt_has_what_its_agent_adds(make_engine: MakeEngine, server: WireServer) -> None:
     def answer(request: Recorded) -> Reply:
         asked = "sessions_spawn" in str(request.body["messages"]) or "## Sub-agent\n" in system(request)[0]
         return Reply("done") if asked else Reply(calls=[Called("sessions_spawn", {"task": "count"})])
@@ -343,7 +343,9 @@ def test_the_documentation_that_is_named_can_be_read(make_engine: MakeEngine, se
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_program_is_told_of_no_tools_but_its_own(make_engine: MakeEngine, server: WireServer, is_first: bool) -> None:
+def test_a_programs_prompt_names_no_tools_but_its_own(
+    make_engine: MakeEngine, server: WireServer, is_first: bool
+) -> None:
     """Whichever of the two answers for the other: the program cannot call our tools, the model can."""
     chain = ["cli/echo", "wire/m"] if is_first else ["wire/m", "cli/echo"]
     program = {"command": [sys.executable, "-c", "import sys; t = sys.stdin.read(); print(t); sys.exit('fail!' in t)"]}
@@ -355,11 +357,11 @@ def test_a_program_is_told_of_no_tools_but_its_own(make_engine: MakeEngine, serv
     if not is_first:
         server.script.append(Failure(400, "not this one"))
 
-    told = ask(engine, "one", extra_system_prompt="And polite.").text or ""
+    reported = ask(engine, "one", extra_system_prompt="And polite.").text or ""
 
-    assert "You work with tools of your own" in told
-    assert "Be brief.\n\nAnd polite." in told
-    assert not [word for word in ("sessions_spawn", "docs://", "read tool") if word in told]
+    assert "You work with tools of your own" in reported
+    assert "Be brief.\n\nAnd polite." in reported
+    assert not [word for word in ("sessions_spawn", "docs://", "read tool") if word in reported]
     report = json.loads(engine.stores.reader.row(SESSION)["systemPromptReport"])
     assert (report["tools"]["count"] == 0) is is_first
     assert ("documentation" not in [part["name"] for part in report["parts"]]) is is_first

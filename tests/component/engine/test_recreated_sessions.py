@@ -1,4 +1,4 @@
-"""Calls that a model refuses as they were made and that are made again in another form: each is one, and is booked."""
+"""Calls that a model refuses and that are made again in another form: each is one call, and is recorded."""
 
 from __future__ import annotations
 

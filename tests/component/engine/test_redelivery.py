@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import Lane, RunState
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import message_id_for
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness
 from tests.support.programs import program, say

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.transcript import ToolResultEntry
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
@@ -101,12 +101,12 @@ def test_the_prompt_shows_the_path_inside(
     engine = make_engine({**config, "models": models})
     (agent_workspace(engine) / "AGENTS.md").write_text("Rules of the workspace.")
     ask(engine, "hello")
-    told = system(server.requests[-1])[0]
-    assert "Your working directory there is /sandbox/workspace." in told
-    assert sentence in told
-    assert "Commands have no network." in told
-    assert str(engine.loaded.state_dir) not in told
-    assert ("Rules of the workspace." in told) == (access != "none")
+    reported = system(server.requests[-1])[0]
+    assert "Your working directory there is /sandbox/workspace." in reported
+    assert sentence in reported
+    assert "Commands have no network." in reported
+    assert str(engine.loaded.state_dir) not in reported
+    assert ("Rules of the workspace." in reported) == (access != "none")
     offered = {each["name"] for each in server.requests[-1].body["tools"]}
     assert ("write" in offered) == (access != "ro")
 

@@ -12,7 +12,7 @@ from openclaw_workers.engine.routing.session_labels import sessions_labelled
 from openclaw_workers.engine.sessions import views
 from openclaw_workers.store.reader import Reader
 from tests.component.engine.conftest import SESSION, EngineHarness
-from tests.component.engine.session_steps import OTHER, run_on, text, told, use
+from tests.component.engine.session_steps import OTHER, run_on, text, tool_answers, use
 from tests.component.engine.test_session_tools import listed, spoken, with_child
 from tests.support.programs import program, say, spawn
 
@@ -34,7 +34,7 @@ def test_a_message_by_label_reads_no_other_sessions(engine: EngineHarness) -> No
     engine.say(text(use("sessions_send", label="notes", message=text(say("heard")), timeoutSeconds=5), say("done")))
     run_on(engine)
 
-    (answer, *_) = told(engine)
+    (answer, *_) = tool_answers(engine)
     assert (answer["status"], answer["reply"], answer["sessionKey"]) == ("ok", "heard", OTHER)
 
 

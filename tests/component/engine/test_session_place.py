@@ -19,7 +19,7 @@ DENIED_TO_LEAVES = set(DENIED)
 LOOSE = SessionKey("agent:main:subagent:loose")
 
 
-def told(engine: EngineHarness, session: SessionKey) -> tuple[str, set[str]]:
+def prompt_and_tools(engine: EngineHarness, session: SessionKey) -> tuple[str, set[str]]:
     """The prompt that a session would be given, and its tools."""
     engine.say(text(say("hello")), session)
     setup = engine.built.preparer.prepare(engine.take(session), []).setup
@@ -34,9 +34,9 @@ def patch(engine: EngineHarness, session: SessionKey, **row: str) -> None:
     engine.stores.redis.hset(engine.stores.keys.row(session), mapping=row)  # type: ignore[arg-type]
 
 
-def test_a_session_with_a_sub_agents_key_is_told_that_it_is_one(engine: EngineHarness) -> None:
-    prompt, _ = told(engine, LOOSE)
-    main, _ = told(engine, SESSION)
+def test_a_session_with_a_sub_agents_key_learns_that_it_is_one(engine: EngineHarness) -> None:
+    prompt, _ = prompt_and_tools(engine, LOOSE)
+    main, _ = prompt_and_tools(engine, SESSION)
 
     assert prompt != main
     assert len(prompt) < len(main)
@@ -46,7 +46,7 @@ def test_a_session_with_a_sub_agents_key_is_told_that_it_is_one(engine: EngineHa
 def test_its_tools_are_those_of_its_depth(make_engine: MakeEngine, deepest: int, controls: bool) -> None:
     engine = with_depth(make_engine, deepest)
 
-    _, tools = told(engine, LOOSE)
+    _, tools = prompt_and_tools(engine, LOOSE)
 
     assert (tools >= DENIED_TO_LEAVES) is controls
     assert DENIED_TO_LEAVES.isdisjoint(tools) is not controls

@@ -18,7 +18,7 @@ from openclaw_workers.engine.sessions.tool_port import TurnSessions
 from openclaw_workers.store.turn_records import Lease, Taken
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, StatusInput, SubagentsInput
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
-from tests.component.engine.session_steps import OTHER, bare, heard, run_on, said, text, told, use
+from tests.component.engine.session_steps import OTHER, bare, heard, run_on, said, text, tool_answers, use
 from tests.support.programs import call, execute, program, say, spawn
 
 GROUP = SessionKey("agent:main:telegram:group:7")
@@ -235,19 +235,19 @@ def test_a_history_is_bounded_and_says_what_it_left_out(engine: EngineHarness) -
     long = dump_entry(AssistantEntry(content=[TextBlock(text="x" * 2 * BLOCK_CHARS)]))
     engine.stores.redis.rpush(engine.stores.keys.log(SESSION), *[long] * 100)
 
-    told = history(engine, "main", limit=100)
+    reported = history(engine, "main", limit=100)
 
-    assert len(json.dumps(told)) < MOST_BYTES + 1000
-    assert told["truncated"]
-    assert told["omitted"] == 100 - len(told["messages"])
-    assert "more characters left out" in told["messages"][0]["text"]
+    assert len(json.dumps(reported)) < MOST_BYTES + 1000
+    assert reported["truncated"]
+    assert reported["omitted"] == 100 - len(reported["messages"])
+    assert "more characters left out" in reported["messages"][0]["text"]
     assert len(history(engine, "main", limit=2)["messages"]) == 2
 
 
 def test_a_status_tells_how_a_session_stands_and_sets_its_model(engine: EngineHarness) -> None:
     child = with_child(engine)
-    told = status(engine)
-    assert (told["key"], told["childrenAtWork"], told["role"]) == (SESSION, 1, "main")
+    reported = status(engine)
+    assert (reported["key"], reported["childrenAtWork"], reported["role"]) == (SESSION, 1, "main")
     assert status(engine, child)["role"] == "orchestrator"
 
     assert status(engine, model="offline/demo")["model"] == "offline/demo"
@@ -349,8 +349,8 @@ def test_a_refusal_does_not_tell_whether_there_is_such_a_sub_agent(engine: Engin
 
     refusals = set()
     for target in (leaf.id, leaf.session_key, OTHER, "agent:main:subagent:none", "run-none", "#7", "nobody"):
-        told = act(engine, action=action, target=target, message="x")
-        refusals.add((told["status"], told["error"].replace(target, "")))
+        reported = act(engine, action=action, target=target, message="x")
+        refusals.add((reported["status"], reported["error"].replace(target, "")))
 
     assert len(refusals) == 1
     assert refusals.pop()[0] == "forbidden"
@@ -374,7 +374,7 @@ def test_a_child_that_yields_parks_and_is_woken_by_its_children(engine: EngineHa
 
     run_on(engine)
 
-    assert told(engine, child)[-1]["status"] == "yielded"
+    assert tool_answers(engine, child)[-1]["status"] == "yielded"
     assert said(engine, child) == ["all done"]
     assert engine.stores.tree.children(SESSION)[0].text == "all done"
 

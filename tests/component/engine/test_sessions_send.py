@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.domain.untrusted import CLOSE
 from openclaw_workers.engine.client_graph import intake_of
-from openclaw_workers.engine.intake.accept import Rejected
 from openclaw_workers.engine.sessions.texts_between_sessions import internal
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
-from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, told, use
+from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, tool_answers, use
 from tests.support.programs import program, say, spawn
 from tests.support.waiting import eventually
 
@@ -38,7 +38,7 @@ def test_it_waits_without_a_worker_and_returns_the_answer(engine: EngineHarness)
 
     run_on(engine)
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert (answer["status"], answer["reply"], answer["sessionKey"]) == ("ok", "42", OTHER)
     assert engine.run_of(queued).state is RunState.OK
     assert engine.run_of(queued).text == "thanks"
@@ -69,7 +69,7 @@ def test_without_waiting_it_is_accepted_at_once(engine: EngineHarness) -> None:
     engine.say(text(send(OTHER, text(say("42")), timeoutSeconds=0), say("sent"), say("REPLY_SKIP")))
     run_on(engine)
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert (answer["status"], answer["delivery"]["mode"]) == ("accepted", "announce")
     assert said(engine) == ["sent", "REPLY_SKIP"]
 
@@ -116,7 +116,7 @@ def test_a_step_that_is_taken_twice_is_one_message(make_engine: MakeEngine) -> N
     assert said(engine, OTHER) == ["hello", "b1", "told"]
 
 
-def test_a_life_that_did_not_take_part_hears_nothing(engine: EngineHarness) -> None:
+def test_a_generation_that_did_not_take_part_hears_nothing(engine: EngineHarness) -> None:
     started(engine)
     engine.say(text(send(OTHER, text(say("b1")), timeoutSeconds=0), say("sent")))
     engine.runner.run(*engine.waker.turns.pop(0))
@@ -137,7 +137,7 @@ def test_when_the_time_is_over_it_says_so_and_the_answer_comes_later(engine: Eng
     eventually(lambda: engine.sweeper.sweep() and engine.waker.turns, within=5)
     engine.work()
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert answer["status"] == "timeout"
     assert said(engine) == ["moving on"]
     engine.waker.turns.append(answering)
@@ -152,15 +152,15 @@ def test_a_circle_of_waiting_sessions_is_not_closed(engine: EngineHarness) -> No
     engine.say(text(send(OTHER, back, timeoutSeconds=3600), say("a is done"), say("REPLY_SKIP")))
     run_on(engine)
 
-    (answer,) = told(engine, OTHER)
+    (answer,) = tool_answers(engine, OTHER)
     assert answer["status"] == "accepted"
     assert "waits for your answer" in answer["note"]
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert (answer["status"], answer["reply"]) == ("ok", "b answers a")
     assert {"a is done", "a hears b"} <= set(said(engine))
 
 
-def test_a_stopped_target_is_told_at_once(engine: EngineHarness) -> None:
+def test_a_stopped_target_is_reported_at_once(engine: EngineHarness) -> None:
     started(engine)
     engine.say(text(send(OTHER, text(say("never")), timeoutSeconds=3600), say("oh")))
     engine.runner.run(*engine.waker.turns.pop(0))
@@ -169,7 +169,7 @@ def test_a_stopped_target_is_told_at_once(engine: EngineHarness) -> None:
 
     run_on(engine)
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert answer["status"] == "error"
     assert "cancelled" in answer["error"]
 
@@ -179,7 +179,7 @@ def test_a_failed_answer_is_an_error(engine: EngineHarness) -> None:
     engine.say(text(send(OTHER, text({"fail": "auth"})), say("oh")))
     run_on(engine)
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert answer["status"] == "error"
     assert "auth" in answer["error"]
 
@@ -205,7 +205,7 @@ def test_what_cannot_be_sent_is_refused(
     engine.say(text(use("sessions_send", message="hi", **arguments), say("oh")))
     engine.work()
 
-    (answer,) = told(engine)
+    (answer,) = tool_answers(engine)
     assert answer["status"] == status
     assert why in answer["error"]
 
@@ -221,8 +221,8 @@ def test_a_session_is_found_by_its_label_and_an_agent_by_its_id(make_engine: Mak
     engine.say(text(by_label, by_agent, say("done")))
     run_on(engine)
 
-    assert [answer["reply"] for answer in told(engine)] == ["labelled", "helped"]
-    assert told(engine)[1]["sessionKey"] == "agent:helper:main"
+    assert [answer["reply"] for answer in tool_answers(engine)] == ["labelled", "helped"]
+    assert tool_answers(engine)[1]["sessionKey"] == "agent:helper:main"
 
 
 def test_a_parent_that_waits_for_its_settled_child_hears_it_once(engine: EngineHarness) -> None:
@@ -233,8 +233,8 @@ def test_a_parent_that_waits_for_its_settled_child_hears_it_once(engine: EngineH
     engine.say(text(send(first.session_key, text(say("second"))), say("got it")), authority=Authority.OWNER)
     run_on(engine)
 
-    assert told(engine)[-1]["reply"] == "second"
-    assert told(engine)[-1]["delivery"] == {"status": "skipped"}
+    assert tool_answers(engine)[-1]["reply"] == "second"
+    assert tool_answers(engine)[-1]["delivery"] == {"status": "skipped"}
     assert len(heard(engine, provenance="subagent")) == 1
     assert engine.stores.tree.counts(SESSION, SESSION) == (0, 0)
 
@@ -252,7 +252,7 @@ def test_an_answer_is_read_also_if_who_gave_it_was_deleted_since_and_its_label_w
     engine.control.delete(child.session_key)
     run_on(engine)
 
-    assert told(engine)[-1]["reply"] == "second"
+    assert tool_answers(engine)[-1]["reply"] == "second"
     assert len(heard(engine, provenance="subagent")) == 1
 
 
@@ -269,8 +269,8 @@ def test_a_message_does_not_bring_a_child_back_that_was_deleted_meanwhile(engine
     run_on(engine)
 
     assert posted == Rejected(MessageId("late"), "gone")
-    assert told(engine)[-1]["status"] == "error"
-    assert "is archived" in told(engine)[-1]["error"]
+    assert tool_answers(engine)[-1]["status"] == "error"
+    assert "is archived" in tool_answers(engine)[-1]["error"]
     keys = engine.stores.keys
     assert engine.stores.redis.exists(keys.row(child.session_key), keys.inbox(child.session_key)) == 0
 
@@ -294,8 +294,8 @@ def test_nothing_is_sent_to_another_session_while_redis_is_nearly_full(engine: E
 
     run_on(engine)
 
-    assert [answer["status"] for answer in told(engine)[-2:]] == ["error", "error"]
-    assert all("nearly full (93 % of its maxmemory)" in answer["error"] for answer in told(engine)[-2:])
+    assert [answer["status"] for answer in tool_answers(engine)[-2:]] == ["error", "error"]
+    assert all("nearly full (93 % of its maxmemory)" in answer["error"] for answer in tool_answers(engine)[-2:])
     assert said(engine)[-1] == "well then", "the turn itself goes on"
 
 

@@ -135,7 +135,7 @@ def test_two_installations_share_one_redis_under_two_names(make_engine: MakeEngi
 
 
 @pytest.mark.parametrize("agents", [{"list": [{"id": "a", "name": "Ada"}]}, {"profiles": {"a": {"name": "Ada"}}}])
-def test_an_agent_is_told_the_name_it_was_given(
+def test_an_agents_prompt_has_the_name_it_was_given(
     make_engine: MakeEngine, server: WireServer, agents: dict[str, Any]
 ) -> None:
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [{"id": "m"}]}
@@ -151,12 +151,12 @@ THREAD = SessionKey("agent:main:telegram:group:1:topic:2")
 
 
 class Chat(NamedTuple):
-    """A session, and where below `session` the rule stands by which it begins anew."""
+    """A session, and where below `session` the rule stands by which it is reset."""
 
     session: SessionKey
     place: tuple[str, ...]
 
-    def begins_anew(self, make: MakeEngine, silent: timedelta, rule: dict[str, Any], zone: str = "UTC") -> bool:
+    def is_reset(self, make: MakeEngine, silent: timedelta, rule: dict[str, Any], zone: str = "UTC") -> bool:
         """Whether a message after so long a silence finds another session than the one before it."""
         for name in reversed(self.place):
             rule = {name: rule}
@@ -195,10 +195,10 @@ CHATS = pytest.mark.parametrize(
         ({"mode": "idle", "idleMinutes": 5}, timedelta(minutes=4), False),
     ],
 )
-def test_a_session_begins_anew_by_the_rule_of_its_chat(
+def test_a_session_is_reset_by_the_rule_of_its_chat(
     make_engine: MakeEngine, chat: Chat, rule: dict[str, Any], silent: timedelta, expected: bool
 ) -> None:
-    assert chat.begins_anew(make_engine, silent, rule) is expected
+    assert chat.is_reset(make_engine, silent, rule) is expected
 
 
 @CHATS
@@ -213,5 +213,5 @@ def test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves(
     daily = {"mode": "daily", "atHour": 7}
 
     # Then what was said before seven there is of the session before, and what was said after it is not
-    assert chat.begins_anew(make_engine, since + timedelta(minutes=20), daily, zone)
-    assert not chat.begins_anew(make_engine, since - timedelta(minutes=20), daily, zone)
+    assert chat.is_reset(make_engine, since + timedelta(minutes=20), daily, zone)
+    assert not chat.is_reset(make_engine, since - timedelta(minutes=20), daily, zone)

@@ -174,8 +174,8 @@ def test_a_turn_outlives_a_flush_that_failed(make_engine: MakeEngine, server: Wi
 
     assert (run.state, run.text) == ("ok", "Noted.")
     assert {each.reason for each in run.model_attempts} == {reason_for(failure.status, "")}
-    (told,) = notices(engine)
-    assert told.startswith(f"{DONE} failed: ")
+    (reported,) = notices(engine)
+    assert reported.startswith(f"{DONE} failed: ")
     assert ask(engine, "more").text == "Noted.", "and later ones too"
 
 
@@ -183,8 +183,8 @@ def test_a_flush_that_failed_after_it_saved_tells_both(make_engine: MakeEngine, 
     server.answer = lambda request: Failure(400, "no") if "toolu_w" in said(request) else saving(request)
     engine = engine_with(make_engine, server, compaction=FLUSHED_EARLY)
     assert ask(engine, "I like blue. " + "z" * 200).text == "Noted."
-    (told,) = notices(engine)
-    assert told.startswith(f"{DONE}: saved to memory/notes.md, then failed: ")
+    (reported,) = notices(engine)
+    assert reported.startswith(f"{DONE}: saved to memory/notes.md, then failed: ")
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from openclaw_workers.config.plugins import PluginsSettings
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry
-from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput
 from openclaw_workers.tools.plugins.load import load_plugins
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine

@@ -141,7 +141,7 @@ def test_a_compaction_for_the_fallback_that_was_in_vain_is_not_tried_in_each_tur
     two.small.clear()
     assert ask(engine, "and then?").text == "small says so"
     assert not any(map(is_summary, two.small))
-    assert sum(f"in a window of {SMALL}: no summary" in told for told in notices(engine)) == 1
+    assert sum(f"in a window of {SMALL}: no summary" in reported for reported in notices(engine)) == 1
 
 
 def test_the_large_one_goes_on_with_all_its_room(make_engine: MakeEngine, server: WireServer) -> None:

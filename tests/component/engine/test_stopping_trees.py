@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from openclaw_workers.domain.accepted import Answered
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.tree import BatchState
-from openclaw_workers.engine.intake.accept import Answered
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness
 from tests.component.engine.tree_builder import CHILD, announces, children, first_turn, reread, settle
 from tests.support.programs import program, say, spawn
@@ -27,7 +27,7 @@ def states(engine: EngineHarness) -> list[RunState]:
     return [run.state for run in children(engine)]
 
 
-def told(engine: EngineHarness, text: str) -> str:
+def reply_to(engine: EngineHarness, text: str) -> str:
     answered = engine.intake.accept(text, session=SESSION, route=CLI, authority=Authority.OWNER)
     assert isinstance(answered, Answered)
     return answered.text
@@ -106,10 +106,10 @@ def test_a_child_that_ends_stops_what_that_run_spawned_and_not_what_an_earlier_o
 def test_stop_in_an_idle_session_says_how_many_sub_agents_it_stopped(engine: EngineHarness) -> None:
     two_turns(engine)
 
-    assert told(engine, "/stop") == "Stopped 2 sub-agents."
+    assert reply_to(engine, "/stop") == "Stopped 2 sub-agents."
 
     assert states(engine) == [RunState.KILLED] * 2
-    assert told(engine, "/stop") == "Nothing is running."
+    assert reply_to(engine, "/stop") == "Nothing is running."
 
 
 def test_stop_says_that_a_sub_agent_at_work_has_still_to_end(engine: EngineHarness) -> None:
@@ -117,11 +117,11 @@ def test_stop_says_that_a_sub_agent_at_work_has_still_to_end(engine: EngineHarne
     (child,) = children(engine)
     engine.take(child.session_key)
 
-    assert told(engine, "/stop") == "Stopping 1 sub-agent."
+    assert reply_to(engine, "/stop") == "Stopping 1 sub-agent."
 
 
 def test_stop_in_a_session_at_work_names_the_run_and_the_sub_agents(engine: EngineHarness) -> None:
     first_turn(engine, spawn(CHILD))
     following = engine.say("next")
 
-    assert told(engine, "/stop") == f"Stopped {following.run} and 1 sub-agent and cancelled 1 waiting message(s)."
+    assert reply_to(engine, "/stop") == f"Stopped {following.run} and 1 sub-agent and cancelled 1 waiting message(s)."

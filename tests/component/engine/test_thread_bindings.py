@@ -100,7 +100,7 @@ def test_resetting_the_child_ends_the_binding(engine: EngineHarness) -> None:
     assert session_in_thread(engine.stores.sessions, route) is None
 
 
-def test_a_command_to_begin_anew_in_the_thread_ends_the_binding(engine: EngineHarness) -> None:
+def test_a_command_to_reset_in_the_thread_ends_the_binding(engine: EngineHarness) -> None:
     session, route = stay(engine)
     settle(engine)
     engine.say("/new", session, route=route)
@@ -119,7 +119,7 @@ def test_a_child_that_stays_and_spawns_hears_its_own_children_like_a_root(engine
     assert len(announces(engine, session)) == 1
 
 
-def test_what_a_deleted_child_that_stayed_had_spawned_is_told_to_whoever_spawned_it(engine: EngineHarness) -> None:
+def test_what_a_deleted_child_that_stayed_had_spawned_is_asked_to_whoever_spawned_it(engine: EngineHarness) -> None:
     session, route = stay(engine)
     settle(engine)
     engine.say(text(spawn(CHILD), say("spawned"), say("never")), session, route=route)
@@ -129,9 +129,9 @@ def test_what_a_deleted_child_that_stayed_had_spawned_is_told_to_whoever_spawned
     engine.control.delete(session)
 
     assert settle(engine) == [BatchState.DELIVERED]
-    _, told = announces(engine)
-    assert run.id in told
-    assert "status: failed (session-delete)" in told
+    _, reported = announces(engine)
+    assert run.id in reported
+    assert "status: failed (session-delete)" in reported
 
 
 def test_a_session_nobody_speaks_to_has_no_thread_to_offer(engine: EngineHarness) -> None:

@@ -51,10 +51,10 @@ def test_a_transcript_of_the_same_length_is_read_again_if_it_is_another(wired: W
 
     wired.turn("three")
 
-    told = " ".join(said(server.requests[-1]))
-    assert "said instead" in told
-    assert "answered instead" in told
-    assert "lost" not in told
+    reported = " ".join(said(server.requests[-1]))
+    assert "said instead" in reported
+    assert "answered instead" in reported
+    assert "lost" not in reported
 
 
 def test_a_transcript_that_only_grew_is_not_read_again(wired: WireHarness) -> None:

@@ -20,9 +20,9 @@ def test_children_of_one_message_are_announced_together_to_the_idle_parent(engin
     turn = text(spawn(program(say("one")), program(say("two"))), say("spawned"), say("heard"))
     queued = engine.say(turn)
 
-    told = settle(engine)
+    reported = settle(engine)
 
-    assert told == [BatchState.DELIVERED]
+    assert reported == [BatchState.DELIVERED]
     assert [run.state for run in children(engine)] == [RunState.OK] * 2
     (announce,) = announces(engine)
     assert announce.count("status: completed") == 2
@@ -69,12 +69,12 @@ def test_stopping_the_root_stops_everything_below_it_and_says_so(engine: EngineH
     assert [child.state for child in children(engine)] == [RunState.PARKED, RunState.QUEUED]
 
     engine.control.stop_session(SESSION)
-    told = settle(engine)
+    reported = settle(engine)
 
     assert [child.state for child in children(engine)] == [RunState.KILLED] * 2
     (middle_run, _) = children(engine)
     assert [child.state for child in children(engine, middle_run.session_key)] == [RunState.KILLED] * 2
-    assert sorted(str(each) for each in told) == ["delivered", "folded"]
+    assert sorted(str(each) for each in reported) == ["delivered", "folded"]
     (announce,) = announces(engine)
     assert announce.count("status: failed (killed)") == 4
     assert engine.stores.tree.counts(SESSION, SESSION) == (0, 0)
@@ -159,7 +159,7 @@ def test_results_that_a_stopped_child_did_not_hear_are_in_its_own_announce(engin
     assert announces(engine, child.session_key) == []
 
 
-def test_what_a_stopped_run_did_not_hear_is_told_above_it_also_if_an_earlier_run_had_spawned_it(
+def test_what_a_stopped_run_did_not_hear_is_reported_above_it_also_if_an_earlier_run_had_spawned_it(
     engine: EngineHarness,
 ) -> None:
     leaf = program(say("leaf's word"), say("leaf's second word"))
@@ -179,4 +179,4 @@ def test_what_a_stopped_run_did_not_hear_is_told_above_it_also_if_an_earlier_run
     engine.control.stop_session(middle.session_key)
     settle(engine)
 
-    assert sum("\nleaf's second word\n" in told for told in announces(engine)) == 1
+    assert sum("\nleaf's second word\n" in reported for reported in announces(engine)) == 1

@@ -64,13 +64,13 @@ def test_speaking_to_settled_children_does_not_evade_a_limit(
     engine, settled = with_settled(make_engine, 3, **limits)
 
     # When each is told something
-    told = one_turn(engine, *map(tell, settled))
+    reported = one_turn(engine, *map(tell, settled))
 
     # Then one starts again, and the others are refused with what to do
-    assert [each["status"] for each in told] == ["accepted", "forbidden", "forbidden"]
+    assert [each["status"] for each in reported] == ["accepted", "forbidden", "forbidden"]
     assert counts(engine) == (1, 1)
-    assert f"{whose} has as many sub-agents at work as it may have" in told[1]["error"]
-    assert "was not delivered" in told[1]["error"]
+    assert f"{whose} has as many sub-agents at work as it may have" in reported[1]["error"]
+    assert "was not delivered" in reported[1]["error"]
 
     # And when that one is done there is room again
     settle(engine)
@@ -82,9 +82,9 @@ def test_speaking_to_settled_children_does_not_evade_a_limit(
 def test_a_refused_message_is_not_waited_for_and_leaves_its_receipt(make_engine: MakeEngine) -> None:
     engine, (first, second) = with_settled(make_engine, 2, maxChildrenPerAgent=1)
 
-    told = one_turn(engine, by_subagents(first), by_waiting(second))
+    reported = one_turn(engine, by_subagents(first), by_waiting(second))
 
-    assert [each["status"] for each in told] == ["accepted", "forbidden"]
+    assert [each["status"] for each in reported] == ["accepted", "forbidden"]
     assert engine.ctl("state", second) == "idle"
     receipts: Any = engine.stores.redis.hgetall(engine.stores.keys.receipts(second))
     (refused,) = [raw for ident, raw in receipts.items() if ident.startswith("send-")]
@@ -97,7 +97,7 @@ def test_a_call_that_was_refused_stays_refused_when_it_is_made_again(make_engine
     engine, (first, second) = with_settled(make_engine, 2, maxChildrenPerAgent=1)
     queued = engine.say(text(by_subagents(first), by_subagents(second), by_sessions_send(second), say("said")))
     engine.runner.run(*engine.waker.turns.pop())
-    told = answers(engine)[-3:]
+    reported = answers(engine)[-3:]
     settle(engine)
 
     assert queued.run is not None
@@ -108,8 +108,8 @@ def test_a_call_that_was_refused_stays_refused_when_it_is_made_again(make_engine
     engine.stores.redis.hset(engine.stores.keys.ctl(SESSION), mapping=again)
     engine.runner.run(SESSION, queued.run)
 
-    assert [each["status"] for each in told] == ["accepted", "forbidden", "forbidden"]
-    assert answers(engine)[-3:] == told
+    assert [each["status"] for each in reported] == ["accepted", "forbidden", "forbidden"]
+    assert answers(engine)[-3:] == reported
     assert len(children(engine)) == 3
 
 
@@ -125,9 +125,9 @@ def test_people_always_find_room(make_engine: MakeEngine) -> None:
 def test_a_child_at_work_takes_messages_whatever_the_limits_say(make_engine: MakeEngine) -> None:
     engine, (child,) = with_settled(make_engine, 1, maxChildrenPerAgent=1, maxTreeRuns=1)
 
-    told = one_turn(engine, by_subagents(child), by_steering(child), by_sessions_send(child))
+    reported = one_turn(engine, by_subagents(child), by_steering(child), by_sessions_send(child))
 
-    assert [each["status"] for each in told] == ["accepted"] * 3
+    assert [each["status"] for each in reported] == ["accepted"] * 3
     assert counts(engine) == (1, 1)
 
 
@@ -207,5 +207,5 @@ def test_a_follow_up_below_counts_by_the_roots_limit_too(make_engine: MakeEngine
     settle(engine)
 
     (coder,) = children(engine)
-    told = answers(engine, coder.session_key)
-    assert [each["status"] for each in told] == ["accepted", "accepted", "accepted", "forbidden"]
+    reported = answers(engine, coder.session_key)
+    assert [each["status"] for each in reported] == ["accepted", "accepted", "accepted", "forbidden"]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from openclaw_workers.agent.prompt.texts import TURN_ENDED_BEFORE_CALL, TURN_ENDED_DURING_CALL
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, QueueMode
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import BadInput, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.store.llm.ledger import Ledger
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
@@ -75,14 +75,14 @@ def test_waiting_messages_are_answered_one_run_after_another(make_engine: MakeEn
 
 
 @pytest.mark.parametrize(
-    ("step", "reason", "told"),
+    ("step", "reason", "reported"),
     [
         ({"fail": "auth"}, "auth", "the model call failed (auth)"),
         ({"calls": [{"tool": "read", "input": {"path": "x"}}]}, "unknown", "after 2 model calls"),
     ],
 )
 def test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript(
-    make_engine: MakeEngine, step: dict[str, Any], reason: str, told: str
+    make_engine: MakeEngine, step: dict[str, Any], reason: str, reported: str
 ) -> None:
     engine = make_engine({"engine": {"maxSteps": 2}})
     queued = engine.say(program(step, step, step))
@@ -91,7 +91,7 @@ def test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript(
 
     run = engine.run_of(queued)
     assert (run.state, run.reason, engine.receipt(queued).state) == ("error", reason, "failed")
-    assert told in (run.error or "")
+    assert reported in (run.error or "")
     assert engine.log()[-1].role == "notice"
     assert run.usage.input > 0
     assert engine.say(program({"text": "next"}))
@@ -246,7 +246,7 @@ def test_a_turn_goes_on_where_its_dead_owner_left_it(engine: EngineHarness) -> N
     assert not (workspace(engine) / "ran").exists(), "a command that may have run is not run again"
 
 
-def test_a_call_begun_by_a_dead_owner_is_told_as_interrupted_if_the_turn_is_stopped_before_it_is_repeated(
+def test_a_call_begun_by_a_dead_owner_is_reported_as_interrupted_if_the_turn_is_stopped_before_it_is_repeated(
     engine: EngineHarness,
 ) -> None:
     engine.say(program({}, {"text": "never"}))
@@ -265,7 +265,7 @@ def test_a_call_begun_by_a_dead_owner_is_told_as_interrupted_if_the_turn_is_stop
 
 
 def test_calls_left_open_by_a_turn_that_cannot_be_prepared_are_not_run_by_the_next(engine: EngineHarness) -> None:
-    """A crash in mid-call, then a configuration without the model: the call must not come back to life later."""
+    """A crash in mid-call, then a configuration without the model: the call must not be made again later."""
     queued = engine.say(program({}, {"text": "never"}))
     call_recorded(engine, take_elsewhere(engine), "echo run >> ran")
     engine.waker.turns.clear()

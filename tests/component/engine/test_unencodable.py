@@ -80,7 +80,7 @@ def test_a_tool_call_whose_id_cannot_be_stored_is_carried_out(
     assert (run.state, run.text) == (RunState.OK, "b1:m")
 
 
-def test_an_unexpected_error_is_told_without_what_cannot_be_stored(
+def test_an_unexpected_error_is_reported_without_what_cannot_be_stored(
     engine: EngineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:

@@ -61,13 +61,13 @@ def pending(engine: EngineHarness) -> list[BatchId]:
 
 def settle(engine: EngineHarness) -> list[BatchState | None]:
     """Work, and announce what has settled, until nothing moves."""
-    told: list[BatchState | None] = []
+    reported: list[BatchState | None] = []
     while True:
         engine.work()
         batches = pending(engine)
         if not batches:
-            return told
-        told += [engine.announcer.announce(batch) for batch in batches]
+            return reported
+        reported += [engine.announcer.announce(batch) for batch in batches]
 
 
 def announces(engine: EngineHarness, session: SessionKey = SESSION) -> list[str]:

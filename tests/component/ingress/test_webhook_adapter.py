@@ -81,7 +81,7 @@ def test_a_refusal_is_for_good_or_for_now(receiver: Receiver, status: int, perma
     assert refused.value.permanent is permanent
 
 
-def test_it_waits_as_long_as_it_is_told(receiver: Receiver) -> None:
+def test_it_waits_as_long_as_it_is_asked_to(receiver: Receiver) -> None:
     receiver.answer = (429, {"retry-after": "7"})
     with pytest.raises(SendLater) as later:
         send(receiver.url)
@@ -95,7 +95,7 @@ def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     assert len(receiver.requests) == 1
 
 
-def test_an_address_that_is_not_allowed_any_more_gets_nothing(receiver: Receiver) -> None:
+def test_an_address_that_is_no_longer_allowed_gets_nothing(receiver: Receiver) -> None:
     with pytest.raises(SendRefused) as refused:
         send(f"{receiver.url}/hooks", allow="https://example.com")
     assert refused.value.permanent

@@ -135,6 +135,16 @@ def test_exact_searches_return_only_what_holds_all_words(backend: Backend, query
     assert ("memory/b.md" in paths(found)) == ("AND" in query)
 
 
+@pytest.mark.parametrize("query", ["4312", '"4312"', "what about ticket 4312?", "工单4312"])
+def test_numbers_are_words(backend: Backend, query: str) -> None:
+    tickets = (
+        Note(f"memory/{number}.md", f"The owner of ticket ISS-{number} is away.") for number in range(4305, 4320)
+    )
+    indexed(backend, "main", *tickets)
+
+    assert paths(search(backend, query, mode="keyword"))[0] == "memory/4312.md"
+
+
 def test_without_an_embedder_words_are_searched_and_the_reason_is_said(backend: Backend) -> None:
     embedder = BrokenEmbedder()
     collection = backend.open(collection_name("broken", 4))

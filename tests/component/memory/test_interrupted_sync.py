@@ -55,6 +55,10 @@ class DyingCollection:
         self._write()
         self._inner.flush()
 
+    def finish(self) -> None:
+        self._write()
+        self._inner.finish()
+
     def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
         return self._inner.search(queries)
 
@@ -169,7 +173,7 @@ def test_a_document_counts_as_indexed_only_when_its_chunks_are_on_the_disk(
     MemoryIndex(collection, "main", None).sync(notes, complete=SOURCES)
 
     assert collection.noted_early == []
-    assert len(MemoryIndex(collection, "main", None).known()) == 12
+    assert len(MemoryIndex(collection, "main", None).known("memory")) == 12
     backend.close()
 
 

@@ -155,7 +155,7 @@ def test_an_error_about_a_message_with_thinking_does_not_lower_the_level(wire: W
     assert len(wire.server.requests) == 1
 
 
-def test_blank_messages_do_not_make_a_request_invalid(wire: Wire) -> None:
+def test_message_templates_do_not_make_a_request_invalid(wire: Wire) -> None:
     silent = AssistantEntry(content=[TextBlock(text="")])
     wire.ask(user(" "), silent, user("now"))
     assert [message["role"] for message in wire.sent["messages"]] == ["user"]

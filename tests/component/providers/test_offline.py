@@ -13,7 +13,7 @@ import pytest
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import TurnAborted
 from openclaw_workers.providers.base import ModelRequest, UsageSoFar
-from openclaw_workers.providers.offline.streaming import estimate_tokens
+from openclaw_workers.providers.offline.event_stream import estimate_tokens
 from openclaw_workers.providers.registry import Providers
 from tests.unit.providers.offline_conversation import program, user
 

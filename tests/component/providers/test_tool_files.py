@@ -114,7 +114,7 @@ def test_a_server_that_takes_only_text_gets_them_in_a_message(server: WireServer
 
 
 @pytest.mark.parametrize("text", ["see", ""])
-def test_a_model_that_takes_no_files_is_told_where_they_are(
+def test_a_model_that_takes_no_files_learns_where_they_are(
     server: WireServer, tmp_path: Path, api: Api, text: str
 ) -> None:
     wire = Wire(server, api, input=["text"])

@@ -168,7 +168,7 @@ def test_no_more_than_four_places_are_marked_for_the_cache() -> None:
 
 
 @pytest.mark.parametrize(("model", "effort"), [("gpt-5", "none"), ("gpt-5-mini", "none"), ("o3", "minimal")])
-def test_models_that_always_reason_cannot_be_told_not_to(model: str, effort: str) -> None:
+def test_models_that_always_reason_cannot_be_asked_not_to(model: str, effort: str) -> None:
     refused = responses_api(model=model, reasoning={"effort": effort})
     assert "Unsupported value" in "; ".join(responses_wire.problems(refused))
     assert list(responses_wire.problems(responses_api(model="gpt-5.1", reasoning={"effort": "none"}))) == []

@@ -22,6 +22,22 @@ FORKS = (
     "        if os.fork() == 0: time.sleep(100); os._exit(0)\n"
     "    except OSError as error: print(made, error); break\n"
 )
+HOLDERS = """
+import os, time
+print("started", flush=True)
+made = []
+for count in range(6):
+    read, write = os.pipe()
+    made.append(os.fork())
+    if made[-1] == 0:
+        held = bytearray(b"x") * (80 << 20)
+        os.write(write, b"x")
+        time.sleep(100)
+    os.close(write)
+    os.read(read, 1)
+pages = [int(open(f"/proc/{pid}/statm").read().split()[1]) for pid in made]
+print("MB held:", sum(pages) * os.sysconf("SC_PAGESIZE") >> 20)
+"""
 
 
 def test_a_command_runs_in_its_own_workspace(run: Run, harness: SandboxHarness) -> None:
@@ -187,3 +203,13 @@ def test_where_no_cgroup_can_be_made_rlimits_hold(run: Run, harness: SandboxHarn
     limits = {"memory": "256mb", "processes": 20}
     assert "MemoryError" in run("exec python3 -c 'x = bytearray(1 << 30)'", limits=limits)
     assert "Resource temporarily unavailable" in run(f"exec python3 -c '{FORKS}'", limits=limits)
+
+
+def test_where_cgroups_can_be_made_memory_is_counted_over_all_processes(run: Run, harness: SandboxHarness) -> None:
+    if harness.sandboxes.backend.cgroups is None:  # type: ignore[attr-defined]
+        pytest.skip("no cgroups can be made")
+    output = run(f"exec python3 -c '{HOLDERS}'", limits={"memory": "256mb"})
+    assert "started" in output
+    # Version 2 ends the whole command, version 1 some of its processes.
+    held = [int(line.split()[-1]) for line in output.splitlines() if line.startswith("MB held:")]
+    assert sum(held) < 300, "of 480; each counts the pages that they share"

@@ -15,6 +15,7 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, Se
 from openclaw_workers.domain.ledger import ModelCall, call_id
 from openclaw_workers.domain.messages import Authority, DropPolicy, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery, OutgoingMessage
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.session_key import is_subagent, subagent_key
 from openclaw_workers.domain.system_event import SystemEvent
@@ -22,7 +23,7 @@ from openclaw_workers.domain.transcript import TranscriptEntry, Usage, UserEntry
 from openclaw_workers.domain.tree import AnnounceMode
 from openclaw_workers.store.archives import Archive, Archives, Place
 from openclaw_workers.store.due import DueItems
-from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused, Stopped, stored_form
+from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Refused, Stopped, stored_form
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases, Rescue

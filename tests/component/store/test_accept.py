@@ -158,7 +158,7 @@ def test_interrupt_cancels_what_waits_spares_commands_and_names_the_running_run(
     assert (store.ctl("abort"), store.ctl("abort_reason")) == (taken.lease.run, "interrupt")
 
 
-def test_whoever_waits_for_the_answer_to_a_message_that_an_interrupt_cancels_is_told_at_once(
+def test_whoever_waits_for_the_answer_to_a_message_that_an_interrupt_cancels_learns_it_at_once(
     store: StoreHarness,
 ) -> None:
     (asker,) = session_named("asker")

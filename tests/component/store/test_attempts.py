@@ -10,7 +10,7 @@ def attempts(store: StoreHarness, run: str) -> list[Attempt]:
     return store.run(run).attempts
 
 
-def test_a_lost_worker_had_the_run_until_its_last_sign_of_life(store: StoreHarness) -> None:
+def test_a_lost_worker_had_the_run_until_its_last_heartbeat(store: StoreHarness) -> None:
     store.say("hi", run="run-a")
     store.take("w1")
     store.expire()

@@ -201,7 +201,7 @@ def test_a_process_that_was_forked_leaves_the_connections_of_its_parent_alone() 
         assert admin.info("stats")["total_connections_received"] == made + 1
 
 
-def test_a_client_that_is_not_used_any_more_leaves_no_connection_behind() -> None:
+def test_a_client_that_is_no_longer_used_leaves_no_connection_behind() -> None:
     with RedisServer() as server:
         client = connect(server.url)
         ask(client)
@@ -262,7 +262,7 @@ def test_a_user_who_may_touch_our_keys_alone_can_run_scripts() -> None:
         assert write(client) == [-1, 0]
 
 
-def test_a_user_who_may_not_run_scripts_is_told_so() -> None:
+def test_a_user_who_may_not_run_scripts_learns_so() -> None:
     with RedisServer() as server, server.client() as admin:
         admin.execute_command("ACL", "SETUSER", "guest", "on", ">word", "~*", "+@all", "-evalsha")
         client = connect(server.url.replace("//", "//guest:word@"))

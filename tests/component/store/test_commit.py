@@ -167,7 +167,7 @@ def test_collected_messages_wait_for_quiet_since_the_last_one(store: StoreHarnes
     assert 9_000 < due - store.now() <= 10_000
     store.redis.hset(store.keys.ctl(SESSION), "ready_at", str(store.now() + 3_000))
     store.say("three", debounce_ms=10_000)
-    assert 9_000 < int(store.ctl("ready_at")) - store.now() <= 10_000, "a newcomer begins the quiet anew"
+    assert 9_000 < int(store.ctl("ready_at")) - store.now() <= 10_000, "a newcomer restarts the quiet time"
 
 
 def test_the_wait_for_quiet_ends_five_debounces_after_the_first_message(store: StoreHarness) -> None:
@@ -325,7 +325,7 @@ def test_a_released_turn_keeps_its_place_in_the_lane(make_store: MakeStore) -> N
     store.take("w2", session=first)
 
 
-def test_a_suspect_that_commits_or_is_released_is_none_any_more(store: StoreHarness) -> None:
+def test_a_suspect_that_commits_or_is_released_is_no_longer_suspect(store: StoreHarness) -> None:
     store.say("hi")
     store.take("w1")
     store.crash()

@@ -1,4 +1,4 @@
-"""Keys that are left alone for a while, by the whole fleet."""
+"""Keys that are in cooldown for a while, by the whole fleet."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_burst_is_one_failure_and_a_later_one_doubles_the_pause(health: Cooldo
     assert about(pause_of(health), 10 * MINUTE)
 
 
-def test_a_failure_that_is_told_twice_is_one(health: Cooldowns, store: StoreHarness) -> None:
+def test_a_failure_that_is_reported_twice_is_one(health: Cooldowns, store: StoreHarness) -> None:
     """Rule 13: the first answer may have been lost on its way."""
     health.failed(NAME, "call-1", FailureReason.RATE_LIMIT)
     end_pause(store)
@@ -131,7 +131,7 @@ def test_a_larger_failure_within_a_small_pause_has_its_own(health: Cooldowns) ->
     assert (reason_of(health), about(pause_of(health), 5 * MINUTE)) == (FailureReason.RATE_LIMIT, True)
 
 
-def test_a_probe_that_fails_does_not_begin_the_pause_anew(health: Cooldowns, store: StoreHarness) -> None:
+def test_a_probe_that_fails_does_not_restart_the_cooldown(health: Cooldowns, store: StoreHarness) -> None:
     health.failed(NAME, "call-1", FailureReason.RATE_LIMIT)
     store.redis.hset(store.keys.cooldown(NAME), "until_rate_limit", store.now() + 10_000)
     health.failed(NAME, "probe", FailureReason.RATE_LIMIT)

@@ -1,4 +1,4 @@
-"""Booking calls of a run that had several owners: each call once, as its own owner knows it where that can be told."""
+"""Recording the calls of a run that had several owners: each once, by what its own owner knows if possible."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_what_an_owner_says_itself_takes_the_place_of_its_heirs_guess(store: Sto
     store.say("one")
     lease = store.take().lease
     guess, truth = call(store, lease, 1, LOST, "lost"), call(store, lease, 1, REAL)
-    for told in (guess, truth, guess, truth):
-        store.turns().record_calls(lease, LedgerEntries([told], ["day"]))
+    for reported in (guess, truth, guess, truth):
+        store.turns().record_calls(lease, LedgerEntries([reported], ["day"]))
     assert list(Ledger(store.redis, store.keys).calls()) == [truth]
     spent = {what: float(amount) for what, amount in store.redis.hgetall(store.keys.spent("day")).items()}
     assert spent == {"tokens": 5, "cost": 0.5, "calls": 1, "seconds": 2}
@@ -59,8 +59,8 @@ def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_records_them(store: 
     turns.record_calls(slept, LedgerEntries([call(store, slept, 1, Usage(input=7), "cut")]))
     store.crash()
     heir = store.take()
-    told = [(heir.lease, call(store, slept, 2, LOST, "lost")), (slept, call(store, slept, 2, REAL))]
-    for lease, each in told if first == "guess" else told[::-1]:
+    reported = [(heir.lease, call(store, slept, 2, LOST, "lost")), (slept, call(store, slept, 2, REAL))]
+    for lease, each in reported if first == "guess" else reported[::-1]:
         turns.record_calls(lease, LedgerEntries([each]))
     turns.step(heir.lease, 1, [], calls=LedgerEntries([call(store, heir.lease, 1, Usage(cache_read=9, cache_write=1))]))
     store.commit(heir, usage=Usage(output=5))
@@ -75,18 +75,18 @@ def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_records_them(store: 
 
 
 @pytest.mark.parametrize("first", ["lost", "ok"])
-def test_a_call_that_is_told_of_before_and_after_midnight_is_one(store: StoreHarness, first: str) -> None:
+def test_a_call_that_is_recorded_before_and_after_midnight_is_one(store: StoreHarness, first: str) -> None:
     store.say("one")
     lease = store.take().lease
-    told = [call(store, lease, 1, LOST, "lost"), call(store, lease, 1, REAL)]
+    reported = [call(store, lease, 1, LOST, "lost"), call(store, lease, 1, REAL)]
     if first == "ok":
-        told.reverse()
-    yesterday = told[0].model_copy(update={"at": told[0].at - 86_400_000})
-    for each in (yesterday, told[1], told[1]):
+        reported.reverse()
+    yesterday = reported[0].model_copy(update={"at": reported[0].at - 86_400_000})
+    for each in (yesterday, reported[1], reported[1]):
         store.turns().record_calls(lease, LedgerEntries([each], ["tree"]))
 
-    (booked,) = Ledger(store.redis, store.keys).calls(days=2)
-    assert (booked.outcome, booked.usage) == ("ok", REAL)
+    (recorded,) = Ledger(store.redis, store.keys).calls(days=2)
+    assert (recorded.outcome, recorded.usage) == ("ok", REAL)
     assert float(str(store.redis.hget(store.keys.spent("tree"), "tokens"))) == REAL.total
 
 
@@ -110,7 +110,7 @@ def test_who_has_lost_its_run_records_its_calls_all_the_same(store: StoreHarness
     assert float(str(store.redis.hget(store.keys.spent("day"), "calls"))) == 4
 
 
-def test_a_booked_call_gives_back_what_was_set_aside_for_it_and_for_no_other(store: StoreHarness) -> None:
+def test_a_recorded_call_gives_back_what_was_reserved_for_it_and_for_no_other(store: StoreHarness) -> None:
     store.say("one")
     lease = store.take().lease
     first, second = (call(store, lease, number, REAL) for number in (1, 2))
@@ -133,7 +133,7 @@ def test_an_entry_that_cannot_be_read_keeps_no_turn_from_its_step(store: StoreHa
     assert store.ctl("step") == "1"
 
 
-def test_an_owner_that_died_is_remembered_until_what_it_asked_is_booked(store: StoreHarness) -> None:
+def test_an_owner_that_died_is_remembered_until_what_it_asked_is_recorded(store: StoreHarness) -> None:
     """Rule 14: also if whoever was to book it died as well."""
     store.say("one")
     first = store.take().lease

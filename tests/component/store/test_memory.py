@@ -83,7 +83,7 @@ def test_a_full_redis_still_tells_a_parent_that_it_may_not_spawn(
     assert [each.verdict for each in store.spawn(taken, "a")] == ["memory"]
 
 
-def test_what_nobody_looks_at_any_more_refuses_nothing(store: StoreHarness, use: Use, client: redis.Redis) -> None:
+def test_records_that_nobody_reads_refuse_nothing(store: StoreHarness, use: Use, client: redis.Redis) -> None:
     use(91)
     assert 0 < client.ttl(store.keys.memory) <= 10
 

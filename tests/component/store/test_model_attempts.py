@@ -11,9 +11,9 @@ from tests.component.store.harness import SESSION, StoreHarness, child_key
 
 
 def vain(*calls: str) -> LedgerEntries:
-    told = 'it said "call-1" and\n[more]'
+    reported = 'it said "call-1" and\n[more]'
     return LedgerEntries(
-        attempts=[ModelAttempt(id=call, model="p/m", reason=FailureReason.TIMEOUT, error=told) for call in calls]
+        attempts=[ModelAttempt(id=call, model="p/m", reason=FailureReason.TIMEOUT, error=reported) for call in calls]
     )
 
 

@@ -134,7 +134,7 @@ def test_parts_are_sent_one_by_one_and_kept_as_they_were_rendered(outbox: Outbox
     assert following is not None
     assert following.entry.next_part == 1
     assert following.parts == tuple(PARTS)
-    assert outbox.sending(following, 1, ['{"text":"rendered anew"}'])
+    assert outbox.sending(following, 1, ['{"text":"rendered again"}'])
     assert outbox.record(following, part=1) is None
     entry, parts = outbox.store.get("a")
     assert entry.state is OutgoingState.SENT

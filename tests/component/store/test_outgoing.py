@@ -110,7 +110,7 @@ def test_a_stale_session_tells_its_chat_that_it_was_reset(store: StoreHarness) -
     assert (message.id, message.text) == (f"out-{taken.lease.run}-reset", "the reset")
 
 
-def test_dropped_messages_are_told_once_per_run(store: StoreHarness) -> None:
+def test_dropped_messages_are_reported_once_per_run(store: StoreHarness) -> None:
     store.say("one", route=CHAT)
     taken = store.take()
     for text in ("two", "three", "four"):
@@ -124,7 +124,7 @@ def test_dropped_messages_are_told_once_per_run(store: StoreHarness) -> None:
     assert len(store.outgoing()) == 2
 
 
-def test_a_dropped_message_is_told_to_its_own_chat(store: StoreHarness) -> None:
+def test_a_dropped_message_is_asked_to_its_own_chat(store: StoreHarness) -> None:
     store.say("one")
     store.take()
     store.say("two", cap=1, route=CHAT)
@@ -136,7 +136,7 @@ def test_a_dropped_message_is_told_to_its_own_chat(store: StoreHarness) -> None:
     ("why", "mode", "drop"),
     [("busy", QueueMode.REJECT, DropPolicy.OLD), ("full", QueueMode.COLLECT, DropPolicy.NEW)],
 )
-def test_rejected_messages_are_told_once_per_run(
+def test_rejected_messages_are_reported_once_per_run(
     store: StoreHarness, why: str, mode: QueueMode, drop: DropPolicy
 ) -> None:
     store.say("one", route=CHAT)
@@ -148,7 +148,7 @@ def test_rejected_messages_are_told_once_per_run(
     assert sent(store) == [("42", f"the {why}")]
 
 
-def test_cancelled_messages_are_told(store: StoreHarness) -> None:
+def test_cancelled_messages_are_reported(store: StoreHarness) -> None:
     store.say("one", route=CHAT)
     store.take()
     store.say("two", route=CHAT)
@@ -185,7 +185,7 @@ def test_a_deleted_session_tells_only_chats_that_wait(store: StoreHarness) -> No
     assert sent(store) == [("42", "the deleted")]
 
 
-def test_results_that_come_after_a_reset_are_told_in_the_chat(store: StoreHarness) -> None:
+def test_results_that_come_after_a_reset_are_reported_in_the_chat(store: StoreHarness) -> None:
     store.say("one", route=CHAT)
     parent = store.take()
     store.spawn(parent, "a")
@@ -198,7 +198,7 @@ def test_results_that_come_after_a_reset_are_told_in_the_chat(store: StoreHarnes
     assert sent(store) == [("42", "the late")]
 
 
-def test_results_that_cannot_be_delivered_are_told_once(store: StoreHarness) -> None:
+def test_results_that_cannot_be_delivered_are_reported_once(store: StoreHarness) -> None:
     store.say("one", route=CHAT)
     parent = store.take()
     store.spawn(parent, "a")

@@ -63,9 +63,7 @@ def refuse(pairings: Pairings, number: int, message: str = "m1") -> None:
     pairings.refuse(person(number), name="Ada", reason="not-allowed", message_id=message)
 
 
-def test_a_person_has_one_code_and_is_told_it_once_in_a_while(
-    pairings: Pairings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_has_one_code_and_gets_it_once_in_a_while(pairings: Pairings, monkeypatch: pytest.MonkeyPatch) -> None:
     first = ask(pairings, person(1))
     assert first is not None
     assert first.tell

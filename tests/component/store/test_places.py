@@ -149,7 +149,7 @@ class TestWaiting:
         assert found is not None
         assert (found.is_seen, found.waiting) == (False, 1)
 
-    def test_nobody_is_told_after_redis_was_away(self, store: StoreHarness) -> None:
+    def test_no_notice_is_sent_after_redis_was_away(self, store: StoreHarness) -> None:
         tick(store, "one", HERE)
         tick(store, "two", "")
         lose(store)

@@ -123,12 +123,12 @@ def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: RateLimits, stor
     limit, day = Limit("p", concurrent=1), Budget("day", tokens=100)
 
     def ends() -> tuple[float, float]:
-        aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
-        return float(str(store.redis.zscore(store.keys.working("p"), A))), float(aside["until"])
+        reservation = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
+        return float(str(store.redis.zscore(store.keys.working("p"), A))), float(reservation["until"])
 
     def age(until: int) -> None:
-        aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
-        store.redis.hset(store.keys.reserved("day"), A, json.dumps({**aside, "until": until}))
+        reservation = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
+        store.redis.hset(store.keys.reserved("day"), A, json.dumps({**reservation, "until": until}))
         store.redis.zadd(store.keys.reserved_ends("day"), {A: until})
         store.redis.zadd(store.keys.working("p"), {A: until})
 
@@ -155,7 +155,7 @@ def test_seconds_count_while_they_pass_those_of_all_calls_under_way(limits: Rate
     for run in (A, B):
         assert limits.reserve(run, f"call-{run}", Amounts(seconds=5), [day]) is True
     assert limits.hold(A, f"call-{A}", [], [day], 30.0) == pytest.approx(30, abs=1), "two share what is left"
-    assert limits.reserve(C, "call-c", Amounts(seconds=60), [day]) is False, "more is taken than was set aside"
+    assert limits.reserve(C, "call-c", Amounts(seconds=60), [day]) is False, "more is taken than was reserved"
     assert limits.reserve(C, "call-c", Amounts(seconds=50), [day]) is True
     answer = limits.hold(B, f"call-{B}", [], [day], 61.0)
     assert isinstance(answer, Exhausted)
@@ -196,7 +196,7 @@ def test_what_others_set_aside_makes_a_call_wait(limits: RateLimits) -> None:
 def test_a_budget_is_passed_by_one_reservation_at_most(limits: RateLimits, store: StoreHarness) -> None:
     day = Budget("day", tokens=100)
     spend(store, "day", tokens=90)
-    assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True, "nobody else has set anything aside"
+    assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True, "nobody else has reserved anything"
     assert limits.reserve(B, "c2", Amounts(tokens=1), [day]) is False
 
 
@@ -204,15 +204,15 @@ def test_what_is_spent_says_no_and_names_the_budget(limits: RateLimits, store: S
     spend(store, "tree", cost=2.5)
     answer = limits.reserve(A, "c1", Amounts(cost=0.1), [Budget("day", tokens=100), Budget("tree", cost=2.0)])
     assert answer == Exhausted(Budget("tree", cost=2.0), "cost", 2.5, 2.0)
-    assert store.redis.hlen(store.keys.reserved("day")) == 0, "nothing is set aside for a call that is not made"
+    assert store.redis.hlen(store.keys.reserved("day")) == 0, "nothing is reserved for a call that is not made"
 
 
 def test_a_reservation_that_nobody_gives_back_ends_by_itself(limits: RateLimits, store: StoreHarness) -> None:
     """As after its run was given up: others would wait for it for ever."""
     day = Budget("day", tokens=100)
     assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
-    aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
-    store.redis.hset(store.keys.reserved("day"), A, json.dumps({**aside, "until": store.now() - 1}))
+    reservation = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
+    store.redis.hset(store.keys.reserved("day"), A, json.dumps({**reservation, "until": store.now() - 1}))
     store.redis.zadd(store.keys.reserved_ends("day"), {A: store.now() - 1})
     assert limits.reserve(B, "c2", Amounts(tokens=60), [day]) is True
     assert store.redis.hkeys(store.keys.reserved("day")) == [B]
@@ -271,7 +271,7 @@ def test_a_reservation_that_cannot_be_read_is_none(limits: RateLimits, store: St
     assert store.redis.hkeys(store.keys.reserved("day")) == [A]
 
 
-def test_a_sum_that_cannot_be_read_begins_anew(limits: RateLimits, store: StoreHarness) -> None:
+def test_a_sum_that_cannot_be_read_is_reset(limits: RateLimits, store: StoreHarness) -> None:
     day = Budget("day", tokens=100)
     store.redis.hset(store.keys.spent("day"), "tokens", "many")
     with capture_logs() as logs:
@@ -279,7 +279,7 @@ def test_a_sum_that_cannot_be_read_begins_anew(limits: RateLimits, store: StoreH
     assert [line["event"] for line in logs] == ["budget.unreadable"]
 
 
-def test_a_call_is_booked_though_sum_and_reservation_cannot_be_read(store: StoreHarness) -> None:
+def test_a_call_is_recorded_though_sum_and_reservation_cannot_be_read(store: StoreHarness) -> None:
     """The step it belongs to must not fail for that."""
     store.say("one")
     lease = store.take().lease

@@ -1,4 +1,4 @@
-"""Reading back: damaged records are set aside once, and the rest is still there."""
+"""Reading back: damaged records are quarantined once, and the rest is still there."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_control_of_a_session_that_cannot_be_read_says_so(store: StoreHarness) -
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "reported"),
     [
         ("attempts", "[", "attempts is not JSON: "),
         ("metadata", "[" * 100_000, "metadata is not JSON: "),
@@ -113,7 +113,7 @@ def test_control_of_a_session_that_cannot_be_read_says_so(store: StoreHarness) -
     ],
 )
 def test_a_note_names_the_field_at_fault_and_when_it_was_first_met(
-    store: StoreHarness, field: str, value: str, told: str
+    store: StoreHarness, field: str, value: str, reported: str
 ) -> None:
     store.say("hi", run="run-a")
     store.redis.hset(store.keys.run("run-a"), field, value)
@@ -125,7 +125,7 @@ def test_a_note_names_the_field_at_fault_and_when_it_was_first_met(
     store.reader.run(RunId("run-a"))
 
     assert store.reader.quarantined() == [first]
-    assert first["why"].startswith(told)
+    assert first["why"].startswith(reported)
     assert first["at"] is not None
     assert before <= first["at"] <= int(time.time() * 1000)
 
@@ -170,7 +170,7 @@ def test_control_tells_who_owns_a_session_and_what_waits(store: StoreHarness) ->
     assert control.lease_until > store.now()
 
 
-def test_a_damaged_receipt_is_told_and_quarantined_once(store: StoreHarness) -> None:
+def test_a_damaged_receipt_is_reported_and_quarantined_once(store: StoreHarness) -> None:
     store.say("one")
     store.redis.hset(store.keys.receipts(SESSION), "one", "{half")
 

@@ -12,7 +12,7 @@ from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.scripts import FOLDER
 from tests.component.store.harness import SESSION, StoreHarness, child_key
-from tests.component.store.test_repeats import JOB
+from tests.component.store.repeats_of_edges import JOB
 
 
 def hash_form(store: StoreHarness, key: str) -> Any:

@@ -116,9 +116,9 @@ def test_the_header_says_purpose_returns_and_invariant(name: str) -> None:
     assert re.match(r"  [A-Z].*\.$", header.split("\n\n")[0].replace("\n", " "))
     assert "\n  Returns  {" in header
     assert "\n  Invariant\n" in header
-    told = set(re.findall(r'\{"([a-z]+)"', header))
+    reported = set(re.findall(r'\{"([a-z]+)"', header))
     returned = set(re.findall(r'return \{ "([a-z]+)"', body))
-    assert returned <= told, "every answer is in the header"
+    assert returned <= reported, "every answer is in the header"
 
 
 @cache
@@ -245,7 +245,7 @@ def test_only_keys_py_spells_a_key() -> None:
 
 
 def test_the_table_of_keys_lists_every_key_there_is() -> None:
-    told = set(re.findall(r"^    \{ns\}:(\S+)", keys_module.__doc__ or "", re.MULTILINE))
+    reported = set(re.findall(r"^    \{ns\}:(\S+)", keys_module.__doc__ or "", re.MULTILINE))
     placeholders = {"session": "{key}", "lane": "{lane}"}
     built, there = Keys("NS"), set()
     for name in dir(Keys):
@@ -258,4 +258,4 @@ def test_the_table_of_keys_lists_every_key_there_is() -> None:
         if isinstance(value, str) and value.startswith("NS:"):
             there.add(value.removeprefix("NS:"))
 
-    assert told == there
+    assert reported == there

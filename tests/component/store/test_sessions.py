@@ -16,7 +16,7 @@ from openclaw_workers.store.turn_records import Taken
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, texts
 
-SAID = AssistantEntry(content=[TextBlock(text="of the old life")])
+SAID = AssistantEntry(content=[TextBlock(text="of the old generation")])
 
 End = Callable[[StoreHarness], object]
 
@@ -128,7 +128,7 @@ def test_a_turn_in_flight_can_write_nothing_more(store: StoreHarness, end: End) 
     assert store.run("run-a").usage.input == 0
 
 
-def test_nothing_of_the_old_turn_enters_the_new_life(store: StoreHarness) -> None:
+def test_nothing_of_the_old_turn_enters_the_new_generation(store: StoreHarness) -> None:
     store.say("old")
     taken = store.take("w1")
     reset(store)

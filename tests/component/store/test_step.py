@@ -183,7 +183,7 @@ def test_whatever_a_step_writes_is_progress(store: StoreHarness, taken: Taken, h
     assert store.take("w2").attempt == 1
 
 
-def test_a_stop_is_told_to_the_run_it_names_and_stays_told(store: StoreHarness, taken: Taken) -> None:
+def test_a_stop_reaches_the_run_it_names_and_stays(store: StoreHarness, taken: Taken) -> None:
     store.say("join", mode=QueueMode.STEER)
     store.stop(run=taken.lease.run, with_waiting=False)
 

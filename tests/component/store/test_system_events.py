@@ -20,7 +20,7 @@ def wake(store: StoreHarness, text: str) -> Accepted:
     return accepted
 
 
-def told(store: StoreHarness) -> list[tuple[str | None, list[str]]]:
+def seen(store: StoreHarness) -> list[tuple[str | None, list[str]]]:
     return [(entry.provenance, texts(entry)) for entry in store.users()]
 
 
@@ -32,27 +32,27 @@ def idle(store: StoreHarness) -> StoreHarness:
     return store
 
 
-def test_events_are_told_before_the_message_of_the_next_turn(idle: StoreHarness) -> None:
+def test_events_are_reported_before_the_message_of_the_next_turn(idle: StoreHarness) -> None:
     assert idle.system_events.add(SESSION, event("deployed")) == "added"
     assert idle.system_events.add(SESSION, event("failed")) == "added"
     assert idle.ctl("state") == "idle"
     idle.say("what is new?")
     idle.take()
-    assert told(idle)[1:] == [
+    assert seen(idle)[1:] == [
         (PROVENANCE, ["[test] deployed", "[test] failed"]),
         (None, ["what is new?"]),
     ]
     assert idle.system_events.waiting(SESSION) == []
 
 
-def test_an_event_is_told_once(idle: StoreHarness) -> None:
+def test_an_event_is_reported_once(idle: StoreHarness) -> None:
     idle.system_events.add(SESSION, event("deployed"))
     idle.say("one")
     idle.commit(idle.take())
     assert idle.system_events.add(SESSION, event("deployed")) == "known"
     idle.say("two")
     idle.take()
-    assert [provenance for provenance, _ in told(idle)].count(PROVENANCE) == 1
+    assert [provenance for provenance, _ in seen(idle)].count(PROVENANCE) == 1
 
 
 def test_a_session_that_does_not_exist_is_not_created(store: StoreHarness) -> None:
@@ -64,7 +64,7 @@ def test_an_event_that_wakes_opens_a_turn_that_tells_it(idle: StoreHarness) -> N
     accepted = wake(idle, "deployed")
     assert accepted.run is not None
     taken = idle.take()
-    assert told(idle)[1:] == [(PROVENANCE, ["[test] deployed"])]
+    assert seen(idle)[1:] == [(PROVENANCE, ["[test] deployed"])]
     idle.commit(taken)
     assert idle.states("wake-deployed") == ["answered"]
 
@@ -78,7 +78,7 @@ def test_further_events_join_the_wake_up_that_waits(idle: StoreHarness) -> None:
     assert idle.waiting() == ["wake-one"]
     idle.commit(running)
     idle.take()
-    assert told(idle)[-1] == (PROVENANCE, ["[test] one", "[test] two"])
+    assert seen(idle)[-1] == (PROVENANCE, ["[test] one", "[test] two"])
 
 
 def test_a_turn_of_a_person_answers_the_wake_up_too(idle: StoreHarness) -> None:
@@ -88,18 +88,18 @@ def test_a_turn_of_a_person_answers_the_wake_up_too(idle: StoreHarness) -> None:
     wake(idle, "deployed")
     idle.commit(running)
     taken = idle.take()
-    assert told(idle)[-2:] == [(PROVENANCE, ["[test] deployed"]), (None, ["a question"])]
+    assert seen(idle)[-2:] == [(PROVENANCE, ["[test] deployed"]), (None, ["a question"])]
     idle.commit(taken)
     assert idle.states("a question", "wake-deployed") == ["answered", "answered"]
     assert idle.ctl("state") == "idle"
 
 
-def test_a_wake_up_after_its_event_was_told_is_another_one(idle: StoreHarness) -> None:
+def test_a_wake_up_after_its_event_was_reported_is_another_one(idle: StoreHarness) -> None:
     wake(idle, "one")
     idle.commit(idle.take())
     wake(idle, "two")
     idle.take()
-    assert told(idle)[-1] == (PROVENANCE, ["[test] two"])
+    assert seen(idle)[-1] == (PROVENANCE, ["[test] two"])
 
 
 def test_the_same_event_wakes_once(idle: StoreHarness) -> None:
@@ -119,15 +119,15 @@ def test_a_command_leaves_events_for_the_turn_after_it(idle: StoreHarness) -> No
     assert len(idle.system_events.waiting(SESSION)) == 1
     idle.say("one")
     idle.take()
-    assert told(idle)[-2] == (PROVENANCE, ["[test] deployed"])
+    assert seen(idle)[-2] == (PROVENANCE, ["[test] deployed"])
 
 
-def test_events_are_bounded_by_number_and_what_is_left_out_is_told(idle: StoreHarness) -> None:
+def test_events_are_bounded_by_number_and_what_is_left_out_is_reported(idle: StoreHarness) -> None:
     for index in range(60):
         idle.system_events.add(SESSION, event(str(index)))
     idle.say("one")
     idle.take()
-    _, shown = told(idle)[-2]
+    _, shown = seen(idle)[-2]
     assert shown[0] == "[10 earlier system event(s) were dropped because too many waited]"
     assert shown[1:] == [f"[test] {index}" for index in range(10, 60)]
 
@@ -140,12 +140,12 @@ def test_events_are_bounded_by_size(idle: StoreHarness) -> None:
     assert waiting[-1].key == "9"
 
 
-def test_a_reset_archives_events_that_were_not_told(idle: StoreHarness) -> None:
+def test_a_reset_archives_events_that_were_not_reported(idle: StoreHarness) -> None:
     old = idle.row()["sessionId"]
     idle.system_events.add(SESSION, event("deployed"))
     idle.say("two")
     idle.take_stale()
-    assert told(idle) == [(None, ["two"])]
+    assert seen(idle) == [(None, ["two"])]
     _, entries = idle.archive(old)
     assert "[test] deployed" in entries[-1]
 

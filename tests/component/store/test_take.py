@@ -1,4 +1,4 @@
-"""Taking: one owner, the right messages bound in order, stale sessions begun anew, lanes kept."""
+"""Taking: one owner, the right messages bound in order, stale sessions reset, lanes kept."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_message_that_cannot_be_read_is_taken_alone_and_settled_like_any_other
 
 
 @pytest.mark.parametrize("how", ["daily", "idle"])
-def test_a_stale_session_begins_anew_and_leaves_its_transcript_for_the_archive(store: StoreHarness, how: str) -> None:
+def test_a_stale_session_is_reset_and_leaves_its_transcript_for_the_archive(store: StoreHarness, how: str) -> None:
     store.say("long ago")
     store.commit(store.take())
     old = store.row()["sessionId"]
@@ -192,7 +192,7 @@ def test_a_fresh_session_and_one_without_limits_go_on(store: StoreHarness) -> No
 
 
 @pytest.mark.parametrize(("days_ago", "kept"), [(0, True), (2, False)], ids=["just now", "days ago"])
-def test_a_worker_whose_clock_is_ahead_begins_nothing_anew_before_its_time(
+def test_a_worker_whose_clock_is_ahead_resets_nothing_before_its_time(
     store: StoreHarness, days_ago: int, kept: bool
 ) -> None:
     store.say("one")
@@ -222,7 +222,7 @@ def test_a_resumed_run_is_never_reset_and_binds_nothing_new(store: StoreHarness)
 
 @pytest.mark.parametrize("mode", [QueueMode.STEER, QueueMode.STEER_BACKLOG])
 @pytest.mark.parametrize("lost_by", ["crash", "release"])
-def test_the_next_owner_is_told_of_steering_that_the_last_one_did_not_see(
+def test_the_next_owner_learns_of_steering_that_the_last_one_did_not_see(
     store: StoreHarness, mode: QueueMode, lost_by: str
 ) -> None:
     store.say("one", mode=mode)

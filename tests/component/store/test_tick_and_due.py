@@ -165,17 +165,17 @@ def test_the_first_sweep_ever_is_no_freeze(store: StoreHarness) -> None:
     assert store.due.claim().items == ["archive|x"]
 
 
-def test_one_sweeper_is_told_to_come_for_an_item_that_is_due_soon(store: StoreHarness) -> None:
+def test_one_sweeper_is_asked_to_come_for_an_item_that_is_due_soon(store: StoreHarness) -> None:
     """If all came in that moment, a fleet would make as many scripts for each item as it has workers."""
     store.redis.zadd(store.keys.due, {"archive|x": store.now() + 3_000})
 
-    told = [store.due.claim(soon_ms=5_000).wait_ms for _ in range(3)]
+    reported = [store.due.claim(soon_ms=5_000).wait_ms for _ in range(3)]
 
-    assert 2_000 < told[0] <= 3_000
-    assert told[1:] == [-1, -1]
+    assert 2_000 < reported[0] <= 3_000
+    assert reported[1:] == [-1, -1]
 
 
-def test_nobody_is_told_to_come_for_an_item_that_is_not_due_soon(store: StoreHarness) -> None:
+def test_nobody_is_asked_to_come_for_an_item_that_is_not_due_soon(store: StoreHarness) -> None:
     store.redis.zadd(store.keys.due, {"archive|x": store.now() + 60_000})
     assert store.due.claim(soon_ms=1_000).wait_ms == -1
     assert store.due.claim(soon_ms=120_000).wait_ms > 0, "whoever can wait for it was not told before"

@@ -153,7 +153,7 @@ def waited_for(store: StoreHarness) -> Taken:
     return parent
 
 
-def told(store: StoreHarness, run: str) -> BatchState | None:
+def announce_state(store: StoreHarness, run: str) -> BatchState | None:
     """How the follow-up's batch is announced, if it is."""
     announced = store.announce(f"batch-{run}")
     return announced.how if announced else None
@@ -178,7 +178,7 @@ def test_a_follow_up_that_its_parent_waited_for_is_not_announced_too(store: Stor
 
     store.commit(follow_up, "more")
 
-    assert told(store, follow_up.lease.run) is BatchState.NONE
+    assert announce_state(store, follow_up.lease.run) is BatchState.NONE
     assert store.run(follow_up.lease.run).announce is AnnounceMode.NONE
 
 
@@ -186,14 +186,14 @@ def test_the_follow_up_after_it_is_announced_again(store: StoreHarness) -> None:
     waited_for(store)
     first = store.take(session=child_key("a"))
     store.commit(first, "more")
-    assert told(store, first.lease.run) is BatchState.NONE
+    assert announce_state(store, first.lease.run) is BatchState.NONE
     store.exchanges.wait(child_key("a"), ASKED, SESSION, 60_000)
 
     store.say("and more", session=child_key("a"))
     second = store.take(session=child_key("a"))
     store.commit(second, "even more")
 
-    assert told(store, second.lease.run) is BatchState.DELIVERED
+    assert announce_state(store, second.lease.run) is BatchState.DELIVERED
     assert store.run(second.lease.run).announce is AnnounceMode.BATCH
 
 
@@ -203,7 +203,7 @@ def test_nor_is_one_that_was_stopped_before_it_began(store: StoreHarness) -> Non
 
     store.stop(session=child_key("a"))
 
-    assert told(store, run) is BatchState.NONE
+    assert announce_state(store, run) is BatchState.NONE
     assert store.exchanges.wait(child_key("a"), ASKED, SESSION, 60_000).state == "settled"
 
 
@@ -217,7 +217,7 @@ def test_a_follow_up_that_its_parent_waits_for_no_more_is_announced(
     give_up(store)
     store.commit(follow_up, "more")
 
-    assert told(store, follow_up.lease.run) is BatchState.DELIVERED
+    assert announce_state(store, follow_up.lease.run) is BatchState.DELIVERED
 
 
 @pytest.mark.parametrize("is_looked_at", [True, False])
@@ -226,13 +226,13 @@ def test_a_follow_up_that_its_parent_did_not_come_to_read_is_announced(store: St
     follow_up = store.take(session=child_key("a"))
     store.commit(follow_up, "more")
     if is_looked_at:
-        assert told(store, follow_up.lease.run) is BatchState.NONE
+        assert announce_state(store, follow_up.lease.run) is BatchState.NONE
 
     run_out_of_time(store)
 
     assert store.due_at(f"batch|batch-{follow_up.lease.run}") is not None
-    assert told(store, follow_up.lease.run) is BatchState.DELIVERED
-    assert told(store, follow_up.lease.run) is None
+    assert announce_state(store, follow_up.lease.run) is BatchState.DELIVERED
+    assert announce_state(store, follow_up.lease.run) is None
     assert store.run(follow_up.lease.run).announce is AnnounceMode.BATCH
 
 
@@ -250,7 +250,7 @@ def test_an_answer_is_read_when_the_calls_result_is_recorded_and_not_when_it_is_
 
     assert store.ctl("unread") == store.ctl("waits_for") == ""
     store.commit(parent)
-    assert told(store, follow_up.lease.run) is BatchState.NONE
+    assert announce_state(store, follow_up.lease.run) is BatchState.NONE
 
 
 def test_an_answer_that_comes_before_the_wait_begins_is_not_announced_too(store: StoreHarness) -> None:
@@ -265,7 +265,7 @@ def test_an_answer_that_comes_before_the_wait_begins_is_not_announced_too(store:
 
     store.commit(follow_up, "at once")
 
-    assert told(store, follow_up.lease.run) is BatchState.NONE
+    assert announce_state(store, follow_up.lease.run) is BatchState.NONE
     assert store.exchanges.wait(child_key("a"), ASKED, SESSION, 60_000).state == "settled"
 
 
@@ -280,7 +280,7 @@ def test_a_follow_up_that_a_child_did_not_come_to_read_goes_up_with_it(store: St
     wait(store, child, child_key("b"))
     follow_up = store.take(session=child_key("b"))
     store.commit(follow_up, "more")
-    assert told(store, follow_up.lease.run) is BatchState.NONE
+    assert announce_state(store, follow_up.lease.run) is BatchState.NONE
 
     store.stop(session=child_key("a"))
     store.commit(store.take(session=child_key("a")), state=RunState.KILLED, reason="killed")

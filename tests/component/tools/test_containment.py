@@ -20,7 +20,7 @@ from openclaw_workers.tools.files import ripgrep
 from openclaw_workers.tools.files.paths import WorkspacePath, locate
 from tests.component.tools.conftest import answer_of
 
-SECRET = "the secret of the house"
+SECRET = "the secret of the host"
 MOVABLE = "a file that a patch moves"
 PARTS = ["..", ".", "", "a", "file", "to_outside", "to_secret", "to_a", "loop", "hard", "new", "~", "secret", "é"]
 PATHS = st.builds(
@@ -98,7 +98,7 @@ def test_no_search_leads_outside(furnished: Path, context: ToolContext, path: st
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ripgrep, "program", rg)
             said = answer("grep", {"pattern": pattern or "the", "path": named, "glob": glob}, context)
-        assert "of the house" not in said
+        assert "of the host" not in said
     found = answer("find", {"pattern": glob, "path": named}, context)
     assert "outside/secret" not in found.replace(named, "")
 

@@ -18,7 +18,7 @@ from openclaw_workers.tools.files.read import Read, ReadInput
 from openclaw_workers.tools.files.write import Write, WriteInput
 from tests.component.tools.conftest import Call
 
-SECRET = "the secret of the house"
+SECRET = "the secret of the host"
 
 # Names that exist, names that do not, links in and out, and everything that makes paths difficult.
 PARTS = [

@@ -112,7 +112,7 @@ def test_a_command_with_a_terminal_reads_keys(shell: Shell) -> None:
     shell.poll_until(command, "abc^[[A")
     shell("process", action="send-keys", sessionId=command, keys=["C-d"])
     shell.poll_until(command, "[exit code 0]")
-    with pytest.raises(ToolError, match="does not run any more"):
+    with pytest.raises(ToolError, match="no longer runs"):
         shell("process", action="submit", sessionId=command)
 
 

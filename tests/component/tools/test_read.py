@@ -257,13 +257,13 @@ def test_a_byte_order_mark_tells_the_encoding(workspace: Path, call: Call, encod
 
 def test_a_file_with_another_name_elsewhere_is_not_read(workspace: Path, call: Call) -> None:
     secret = workspace.parent / "secret"
-    secret.write_text("the secret of the house")
+    secret.write_text("the secret of the host")
     os.link(secret, workspace / "innocent.txt")
     for tool, more in {"read": {}, "edit": {"oldText": "secret", "newText": "x"}}.items():
         with pytest.raises(ToolError, match="2 hard links"):
             call(tool, path="innocent.txt", **more)
     call("write", path="innocent.txt", content="mine")
-    assert secret.read_text() == "the secret of the house", "writing replaces the name, not the file"
+    assert secret.read_text() == "the secret of the host", "writing replaces the name, not the file"
     assert call("read", path="innocent.txt") == "mine"
 
 

@@ -116,7 +116,7 @@ class TestGrep:
     def test_links_and_files_with_other_names_are_not_searched(self, project: Path, call: Call) -> None:
         outside = project.parent / "outside"
         outside.mkdir()
-        (outside / "secret").write_text("needle of the house")
+        (outside / "secret").write_text("needle of the host")
         (project / "link").symlink_to(outside / "secret")
         (project / "folder").symlink_to(outside)
         os.link(outside / "secret", project / "hard")

@@ -311,7 +311,7 @@ def test_a_connection_goes_to_the_address_that_was_checked(site: Site, context: 
     assert site.visits[0].headers["host"] == f"rebinding.example:{site.port}"
 
 
-def test_a_name_that_is_bound_anew_between_redirects_is_checked_again(site: Site, context: ToolContext) -> None:
+def test_a_name_that_is_resolved_again_between_redirects_is_checked_again(site: Site, context: ToolContext) -> None:
     resolver = Rebinding(HERE, "127.0.0.2")
     site.pages["/go"] = redirect("/article")
     with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.2 and is not fetched"):

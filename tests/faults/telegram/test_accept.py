@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ingress.channels.inbound import InboundDoor
+from ingress.channels.inbound import InboundIntake
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.store.channels import Channels
@@ -24,7 +24,7 @@ from tests.support.waiting import eventually
 STEPS: tuple[Callable[..., Any], ...] = (
     Channels.receive,
     AccessGate.admit,
-    InboundDoor._take,
+    InboundIntake._take,
     Intake.accept,
     Channels.handled,
 )

@@ -98,7 +98,7 @@ def test_an_ingress_that_hangs_loses_the_bot_and_does_no_harm_when_it_wakes_up(
     assert len(fleet.turns()) == 2
 
 
-def test_an_ingress_that_is_told_to_leave_hands_over_at_once(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
+def test_an_ingress_that_is_asked_to_leave_hands_over_at_once(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
     fleet = two_ingresses(make_fleet)
     first = fleet.receiver()
     first.term()

@@ -328,5 +328,5 @@ def test_commands_are_listed_with_their_help(api: Api, chat: Api) -> None:
 
 
 def test_who_is_asking(api: Api, chat: Api, reader: Api) -> None:
-    told = [(each["scope"], each["authority"]) for each in (client.get("/me") for client in (api, chat, reader))]
-    assert told == [("admin", "owner"), ("chat", "authorized"), ("read", "anyone")]
+    reported = [(each["scope"], each["authority"]) for each in (client.get("/me") for client in (api, chat, reader))]
+    assert reported == [("admin", "owner"), ("chat", "authorized"), ("read", "anyone")]

@@ -235,10 +235,12 @@ def test_a_token_bound_to_a_person_has_their_authority(tmp_path: Path) -> None:
         owner, guest, nobody = (
             Api(ingress.url, new_token(fleet, Scope.CHAT, person=f"telegram:{number}")) for number in (1, 2, 3)
         )
-        told = [(each["scope"], each["authority"]) for each in (client.get("/me") for client in (owner, guest, nobody))]
+        reported = [
+            (each["scope"], each["authority"]) for each in (client.get("/me") for client in (owner, guest, nobody))
+        ]
         sent = guest.send("hello")
 
-        assert told == [("chat", "owner"), ("chat", "authorized"), ("read", "anyone")]
+        assert reported == [("chat", "owner"), ("chat", "authorized"), ("read", "anyone")]
         assert sent["sessionKey"] == "agent:main:dm:2"
         assert (
             owner.status("POST", "/api/v1/send", json={"text": "/queue collect", "sessionKey": "agent:main:dm:2"})

@@ -46,7 +46,7 @@ def listens(address: str, port: int) -> bool:
         (OTHER, [OTHER], OTHER),
     ],
 )
-def test_it_listens_where_it_is_told(make_fleet: Any, bind: str, reached: list[str], shown: str) -> None:
+def test_it_listens_at_the_configured_address(make_fleet: Any, bind: str, reached: list[str], shown: str) -> None:
     ingress = start_ingress(make_fleet(bind=bind))
     host, port = ingress.address
     assert host == shown

@@ -89,7 +89,7 @@ def test_many_viewers_share_one_connection(fleet: Fleet, chat: Api) -> None:
             stream.__exit__(None, None, None)
 
 
-def test_a_viewer_is_told_of_events_that_are_gone(fleet: Fleet, chat: Api) -> None:
+def test_a_viewer_learns_of_events_that_are_gone(fleet: Fleet, chat: Api) -> None:
     chat.send("hello", sessionKey="gap", wait="reply")
     first = stored(fleet, "gap")[0]
     fleet.stores.redis.xtrim(fleet.stores.keys.events(session_key("gap")), maxlen=2, approximate=False)

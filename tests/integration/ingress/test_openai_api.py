@@ -330,9 +330,9 @@ def test_an_ingress_that_stops_tells_its_clients_and_the_session_keeps_the_answe
 
     leaving.process.term()
 
-    with pytest.raises(openai.APIError) as told:
+    with pytest.raises(openai.APIError) as reported:
         list(stream)
-    assert told.value.code == "ingress_stopping"
+    assert reported.value.code == "ingress_stopping"
     assert leaving.process.wait(10) == 0
     gate.open()
     eventually(lambda: len(fleet.transcript("agent:main:openai:dm:leaving")) == 4, within=20)

@@ -114,9 +114,9 @@ def test_an_event_without_a_wake_waits_for_the_next_turn(call: Any, fleet: Fleet
     assert [answer["duplicate"] for answer in answers] == [False, True]
     assert answers[0]["runId"] is None
     run_of(fleet, call("/agent", {"message": as_text(program(say("ok"))), "sessionKey": "hook:later"}))
-    told = [text for provenance, text in said(fleet, session) if provenance == "system_event"]
-    assert len(told) == 1
-    assert "the build failed" in told[0]
+    reported = [text for provenance, text in said(fleet, session) if provenance == "system_event"]
+    assert len(reported) == 1
+    assert "the build failed" in reported[0]
 
 
 def test_the_answer_goes_to_the_named_chat_or_where_the_main_session_was_spoken_to_last(

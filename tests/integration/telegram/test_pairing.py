@@ -20,8 +20,8 @@ def test_a_stranger_is_paired_and_then_heard(make_fleet: MakeFleet, telegram: Fa
     fleet.ingress()
     telegram.bot.files["p1"] = StoredFile(b"\x89PNG", "photos/1.jpg")
     telegram.bot.say(HELLO, BOB, extra=photo("p1"))
-    (told,) = fleet.replies(BOB.id)
-    code = re.search(r"[A-HJ-NP-Z2-9]{8}", told)
+    (reported,) = fleet.replies(BOB.id)
+    code = re.search(r"[A-HJ-NP-Z2-9]{8}", reported)
     assert code is not None
     assert fleet.turns() == []
     assert telegram.called("getFile") == [], "nothing is loaded for a stranger"

@@ -51,7 +51,7 @@ def test_the_child_speaks_and_listens_in_its_own_topic(make_fleet: MakeFleet, te
     assert all(each.topic == 0 for each in telegram.bot.sent if each.text == "spawned")
 
 
-def test_without_a_topic_the_child_answers_in_the_chat_which_is_told_so(
+def test_without_a_topic_the_child_answers_in_the_chat_which_says_so(
     make_fleet: MakeFleet, telegram: FakeTelegram
 ) -> None:
     fleet = start(make_fleet)

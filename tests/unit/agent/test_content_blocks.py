@@ -148,7 +148,7 @@ def test_where_cutting_text_is_not_enough_the_oldest_images_are_only_named() -> 
     assert cut_results(entries, 10_000, 100_000, estimator.entry) is entries
 
 
-def test_a_summariser_is_told_which_files_there_were() -> None:
+def test_a_summariser_learns_which_files_there_were() -> None:
     assert render(with_files("c0", "see", IMAGE)) == (
         f"[read returned]\nsee\n[attached file: p.png (image/png) at {IMAGE.path}]"
     )

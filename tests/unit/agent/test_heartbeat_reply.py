@@ -8,7 +8,7 @@ from openclaw_workers.agent.output.heartbeat_reply import alert_text, has_tasks
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("HEARTBEAT_OK", ""),
         ("**HEARTBEAT_OK**.", ""),
@@ -23,8 +23,8 @@ from openclaw_workers.agent.output.heartbeat_reply import alert_text, has_tasks
         ("HEARTBEAT_OKAY is another word altogether", "HEARTBEAT_OKAY is another word altogether"),
     ],
 )
-def test_the_token_is_stripped_at_the_edges(text: str, told: str) -> None:
-    assert alert_text(text, ack_max_chars=30) == told
+def test_the_token_is_stripped_at_the_edges(text: str, reported: str) -> None:
+    assert alert_text(text, ack_max_chars=30) == reported
 
 
 def test_the_limit_counts_what_remains() -> None:

@@ -62,7 +62,7 @@ def test_tools_are_listed_in_order_with_one_line_each() -> None:
     ]
 
 
-def test_an_agent_is_told_of_sub_agents_only_if_it_can_have_some() -> None:
+def test_the_prompt_names_sub_agents_only_if_the_agent_can_have_some() -> None:
     assert "## Sub-agents" not in text(facts("read", "exec"), "tooling")
     assert "## Sub-agents" in text(facts("sessions_spawn"), "tooling")
     assert "no tools" in text(facts(), "tooling")

@@ -108,17 +108,17 @@ def test_an_overflow_compacts_again_although_an_earlier_try_was_futile() -> None
     assert isinstance(chat.log[-1], CompactionEntry)
 
 
-def test_plugins_are_told_of_a_compaction_and_may_block_it(no_hooks: None) -> None:
-    told: list[str] = []
-    register("after_compaction", lambda event: told.append(event["summary"]))
+def test_plugins_see_a_compaction_and_may_block_it(no_hooks: None) -> None:
+    reported: list[str] = []
+    register("after_compaction", lambda event: reported.append(event["summary"]))
     chat = Conversation(*(each for _ in range(12) for each in (user("q" * 900), assistant("a" * 900))))
     chat.summary, chat.keeper.hooks = "in short", Hooks()
 
     chat.make_room()
-    assert told == ["in short"]
+    assert reported == ["in short"]
 
     register("before_compaction", lambda event: {"block": event["tokens"] > 0})
     chat.log += [each for _ in range(12) for each in (user("q" * 900), assistant("a" * 900))]
     asked = chat.summarised
     chat.make_room()
-    assert (told, chat.summarised) == (["in short"], asked)
+    assert (reported, chat.summarised) == (["in short"], asked)

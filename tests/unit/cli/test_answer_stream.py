@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from openclaw_workers.cli.render.answer_stream import AnswerStream
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import ModelAttempt, Run, RunState
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.store.reader import Event
 
 
 def _event(kind: str, **data: Any) -> Event:

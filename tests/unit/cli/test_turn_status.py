@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.cli.render.turn_status import TurnStatus
-from openclaw_workers.store.reader import Event
+from openclaw_workers.domain.events import Event
 
 
 class Clock:

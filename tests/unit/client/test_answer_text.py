@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.client.answer_text import AnswerText
-from openclaw_workers.store.reader import Event
+from openclaw_workers.domain.events import Event
 
 
 def give(text: AnswerText, *events: tuple[str, str]) -> str:

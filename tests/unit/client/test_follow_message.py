@@ -19,13 +19,13 @@ from openclaw_workers.client.protocol import (
     Sleep,
     Stepper,
 )
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, WorkerId
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Lane, Run
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event, SessionState
-from openclaw_workers.store.workers import WorkerInfo
 
 SESSION, MESSAGE, RUN = SessionKey("agent:main:main"), MessageId("msg-1"), RunId("run-1")
 ALIVE = WorkerInfo(WorkerId("host/1/a"), True, 1, {"lane": "main"})

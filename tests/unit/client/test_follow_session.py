@@ -24,12 +24,12 @@ from openclaw_workers.client.protocol import (
     TurnStarted,
     Update,
 )
+from openclaw_workers.domain.events import Event, SessionState
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.errors import NotFound, StoreUnavailable
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event, SessionState
 
 SESSION, MESSAGE = SessionKey("agent:main:main"), MessageId("msg-1")
 RUN, NEXT = RunId("run-1"), RunId("run-2")
@@ -175,7 +175,7 @@ def test_a_turn_whose_beginning_is_gone_is_shown_with_a_gap(feed: Feed) -> None:
     assert feed.read(text) == [Gap(), text]
 
 
-def test_own_messages_are_told_from_others_and_their_end_is_reported(feed: Feed) -> None:
+def test_own_messages_are_distinguished_from_others_and_their_end_is_reported(feed: Feed) -> None:
     feed.until_read()
     feed.feed.sending(MESSAGE)
     assert feed.feed.is_awaited

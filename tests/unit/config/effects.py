@@ -14,7 +14,7 @@ from openclaw_workers.domain.job import JobDraft
 _ACCEPT: Final = "tests/component/engine/test_accept.py"
 _ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
-_ANNOUNCE: Final = "tests/component/engine/test_announce.py"
+_CHILD_CLEANUP: Final = "tests/component/engine/test_child_cleanup.py"
 _APPROVALS: Final = "tests/component/engine/test_approvals.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
 _BEATS: Final = "tests/component/engine/test_heartbeat.py"
@@ -63,6 +63,7 @@ _SKILL_TURNS: Final = "tests/component/engine/test_skill_turns.py"
 _SKILLS: Final = "tests/component/skills/test_catalog.py"
 _SKILL_LIST: Final = "tests/unit/skills/test_listing.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
+_SPAWN_CHOICES: Final = "tests/component/engine/test_spawn_choices.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TOOL_SECRETS: Final = "tests/component/engine/test_tool_secrets.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
@@ -75,7 +76,7 @@ _WEBHOOK_ADAPTER: Final = "tests/component/ingress/test_webhook_adapter.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _BY_SENDER: Final = "test_tools_in_a_group_may_depend_on_who_asks"
-_TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
+_IN_PROMPT: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
 _LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
 _LIMITS_AT_A_TIME: Final = f"{_SPENDING}::test_who_is_over_a_concurrency_limit_waits_and_is_served"
 _OVER_BUDGET: Final = f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer"
@@ -104,7 +105,7 @@ _SANDBOX: Final = {
     "sandbox.prune.maxAge": f"{_SANDBOXES}::test_idle_and_old_sandboxes_are_deleted_but_not_busy_ones",
     "sandbox.uidBase": f"{_SANDBOXES}::test_as_root_each_sandbox_has_a_user_of_its_own",
 }
-_BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_chat"
+_IS_RESET: Final = f"{_FORCE}::test_a_session_is_reset_by_the_rule_of_its_chat"
 _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
@@ -167,7 +168,7 @@ def _limits(path: str) -> dict[str, str]:
 
 
 def _reset(path: str) -> dict[str, str]:
-    return {f"{path}.mode": _BEGINS_ANEW, f"{path}.atHour": _AT_ITS_HOUR, f"{path}.idleMinutes": _BEGINS_ANEW}
+    return {f"{path}.mode": _IS_RESET, f"{path}.atHour": _AT_ITS_HOUR, f"{path}.idleMinutes": _IS_RESET}
 
 
 def _place(path: str) -> dict[str, str]:
@@ -211,8 +212,8 @@ _MEMORY_SEARCH: Final = {
     "enabled": f"{_MEMORY}::test_memory_can_be_switched_off",
     "sources": f"{_MEMORY}::test_a_search_follows_the_settings",
     "extraPaths": f"{_MEMORY}::test_a_search_follows_the_settings",
-    "provider": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_booked",
-    "model": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_booked",
+    "provider": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_recorded",
+    "model": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_recorded",
     "chunking.tokens": f"{_MEMORY}::test_chunks_have_the_set_size_and_another_size_is_another_index",
     "chunking.overlap": f"{_MEMORY}::test_chunks_have_the_set_size_and_another_size_is_another_index",
     "query.maxResults": f"{_MEMORY}::test_a_search_follows_the_settings",
@@ -272,8 +273,8 @@ _AGENT: Final = {
     "contextTokens": f"{_FORCE}::test_an_agent_may_see_less_than_its_model_can",
     "timeoutSeconds": "tests/integration/test_queue_modes.py::test_a_turn_past_its_deadline_ends_as_timed_out",
     "userTimezone": _AT_ITS_HOUR,
-    "promptMode": f"{_PROMPT}::test_how_much_is_told_can_be_set",
-    "bootstrapMaxChars": _TOLD,
+    "promptMode": f"{_PROMPT}::test_how_much_is_in_the_prompt_can_be_set",
+    "bootstrapMaxChars": _IN_PROMPT,
     "bootstrapTotalMaxChars": f"{_FORCE}::test_files_of_the_workspace_share_one_limit",
     "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
     "skills": f"{_SKILL_TURNS}::test_bundled_skills_are_offered_and_an_agent_may_name_those_it_wants",
@@ -315,35 +316,35 @@ _AGENT: Final = {
     "subagents.maxSpawnDepth": f"{_SPAWN}::test_max_spawn_depth_1_forbids_nesting",
     "subagents.maxChildrenPerAgent": f"{_SPAWN}::test_max_children_counts_those_at_work_and_not_those_done",
     "subagents.maxTreeRuns": f"{_SPAWN}::test_max_tree_runs_counts_the_whole_tree",
-    "subagents.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
-    "subagents.archiveAfterMinutes": f"{_ANNOUNCE}::test_archive_after_0_minutes_means_never",
-    "subagents.runTimeoutSeconds": f"{_SPAWN}::test_the_timeout_of_children_by_configuration_and_by_call",
+    "subagents.maxConcurrent": f"{_SPAWN_CHOICES}::test_max_concurrent_caps_the_lane",
+    "subagents.archiveAfterMinutes": f"{_CHILD_CLEANUP}::test_archive_after_0_minutes_means_never",
+    "subagents.runTimeoutSeconds": f"{_SPAWN_CHOICES}::test_the_timeout_of_children_by_configuration_and_by_call",
     "subagents.announceTimeoutMs": (
-        "tests/component/engine/test_announce.py::test_one_try_takes_no_longer_than_announce_timeout"
+        "tests/component/engine/test_blocked_announces.py::test_one_try_takes_no_longer_than_announce_timeout"
     ),
-    "subagents.model.primary": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
-    "subagents.model.fallbacks": f"{_SPAWN}::test_children_have_the_fallbacks_that_are_configured_for_them",
-    "subagents.thinking": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
+    "subagents.model.primary": f"{_SPAWN_CHOICES}::test_model_and_thinking_of_children_by_configuration",
+    "subagents.model.fallbacks": f"{_SPAWN_CHOICES}::test_children_have_the_fallbacks_that_are_configured_for_them",
+    "subagents.thinking": f"{_SPAWN_CHOICES}::test_model_and_thinking_of_children_by_configuration",
     "subagents.projectFiles": f"{_PROMPT}::test_a_sub_agent_gets_the_files_of_its_workspace_only_by_setting",
-    "subagents.allowAgents": f"{_SPAWN}::test_another_agent_does_it_where_that_is_allowed",
+    "subagents.allowAgents": f"{_SPAWN_CHOICES}::test_another_agent_does_it_where_that_is_allowed",
     "subagents.requireAgentId": f"{_SPAWN}::test_each_check_has_its_word_and_a_message_to_act_on",
     **_budget("budget"),
     "sandbox.sessionToolsVisibility": _SEEN,
     **_SANDBOX,
-    "identity.name": _TOLD,
-    "identity.emoji": _TOLD,
-    "identity.theme": _TOLD,
-    "identity.avatar": _TOLD,
+    "identity.name": _IN_PROMPT,
+    "identity.emoji": _IN_PROMPT,
+    "identity.theme": _IN_PROMPT,
+    "identity.avatar": _IN_PROMPT,
 }
 
 EFFECTS: Final = {
     **{f"agents.*.{path}": test for path, test in _AGENT.items()},
     "agents.defaultAgent": f"{_RESOLVE}::test_profiles_are_agents_like_those_of_the_list",
-    "agents.defaults.models.*.alias": _TOLD,
+    "agents.defaults.models.*.alias": _IN_PROMPT,
     "agents.list.*.id": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
     "agents.list.*.default": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
-    "agents.list.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
-    "agents.profiles.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
+    "agents.list.*.name": f"{_FORCE}::test_an_agents_prompt_has_the_name_it_was_given",
+    "agents.profiles.*.name": f"{_FORCE}::test_an_agents_prompt_has_the_name_it_was_given",
     "agents.list.*.authDir": "tests/component/engine/test_auth_profiles.py::test_the_file_may_be_elsewhere",
     "agents.profiles.*.authDir": "tests/component/engine/test_auth_profiles.py::test_the_file_may_be_elsewhere",
     "session.scope": _ADDRESS,
@@ -403,7 +404,7 @@ EFFECTS: Final = {
     "lanes.main.maxConcurrent": "tests/faults/test_lanes.py::test_a_lane_cap_is_never_exceeded_by_three_workers",
     "lanes.subagent.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
     "lanes.subagent.niceness": f"{_WORKER}::test_workers_of_sub_agents_give_way_as_much_as_is_set",
-    "lanes.subagent.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
+    "lanes.subagent.maxConcurrent": f"{_SPAWN_CHOICES}::test_max_concurrent_caps_the_lane",
     "lanes.service.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
     "engine.leaseSeconds": f"{_FORCE}::test_a_lease_lasts_as_long_as_it_is_set_to",
     "engine.maxAttempts": "tests/component/engine/test_sweep.py::test_calls_of_a_turn_that_is_given_up_are_closed",
@@ -412,7 +413,7 @@ EFFECTS: Final = {
     ),
     "engine.sweepSeconds": f"{_WORKER}::test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to",
     "engine.acceptTimeoutSeconds": (
-        f"{_ACCEPT}::test_who_waits_for_a_redis_that_is_silent_is_told_after_the_time_that_is_set"
+        f"{_ACCEPT}::test_who_waits_for_a_silent_redis_learns_of_it_after_the_time_that_is_set"
     ),
     "engine.namespace": f"{_FORCE}::test_two_installations_share_one_redis_under_two_names",
     "engine.taskEvents": f"{_CELERY}::test_task_events_are_sent_only_where_they_are_wanted",
@@ -555,7 +556,7 @@ EFFECTS: Final = {
     "qdrant.apiKey": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
     **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
-    "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
+    "gateway.bind": f"{_BINDING}::test_it_listens_at_the_configured_address",
     "gateway.port": f"{_INGRESS}/test_up.py::test_a_port_in_use_is_given_way_to_and_a_configured_one_is_not",
     "gateway.auth": f"{_INGRESS}/test_auth.py::test_without_authentication_everybody_on_this_machine_is_the_owner",
     "gateway.allowedHosts": f"{_HOSTILE}::test_only_our_own_host_names_are_served",

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.config.files import NAMES, _read_json5, parse_yaml
+from openclaw_workers.config.files import _read_json5, parse_yaml
 from openclaw_workers.config.loader import load
+from openclaw_workers.config.locate import NAMES
 from openclaw_workers.errors import BadInput, ConfigurationError
 from tests.unit.config.conftest import LoadText, ProblemsIn
 
@@ -112,6 +113,7 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return stat(path, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr(Path, "lstat", lambda path: refuse(path, follow_symlinks=False))
     return folder
 
 

@@ -147,11 +147,24 @@ def test_only_what_needs_a_variable_goes_without_it(place: Place, tmp_path: Path
           providers:
             openai: {apiKey: "${KEY}", authProfiles: [{id: a, apiKey: "${A}"}, {id: b, apiKey: b}], authOrder: [a, b]}
             box: {baseUrl: "${BOX}"}
+        mcp: {servers: {far: {url: "${FAR}"}, near: {command: "${NEAR}", env: {TOKEN: "${KEY}"}}}}
         hooks: {enabled: true, token: "${HOOK}"}
-        agents: {defaults: {model: openai/gpt-4o}}
+        channels:
+          telegram:
+            webhook: {url: "https://bot.example", secret: "${HOOK}"}
+            accounts: {polls: {botToken: "1:a"}, other: {apiRoot: "${ROOT}", transcribe: {baseUrl: "${VOICE}"}}}
+        agents: {defaults: {model: openai/gpt-4o, workspace: "${FILES}/main"}}
         """
     )
     loaded = load_published(made.tree, find_host(env={}, cwd=tmp_path, state_dir=tmp_path / "two"), version="4-a")
+    mcp, telegram = loaded.settings.mcp.servers, loaded.settings.channels.telegram
+    assert [mcp[name].enabled for name in ("far", "near")] == [False, False]
+    assert [bot.enabled for bot in (telegram, telegram.accounts["polls"], telegram.accounts["other"])] == [
+        False,
+        True,
+        False,
+    ]
+    assert telegram.accounts["other"].transcribe is None
 
     openai = loaded.settings.models.providers["openai"]
     assert openai.api_key is None
@@ -159,8 +172,8 @@ def test_only_what_needs_a_variable_goes_without_it(place: Place, tmp_path: Path
     assert not loaded.settings.hooks.enabled
     assert loaded.origins["agents.defaults.model.primary"] == "configuration 4"
     variables = variables_of(made.tree, {})
-    assert {"KEY", "A"} <= variables.missing_secrets
-    assert variables.missing_values == {"BOX"}
+    assert {"KEY", "A", "BOX", "FAR", "NEAR"} <= variables.missing_secrets
+    assert variables.missing_values == {"FILES"}, "its agents would work elsewhere"
     assert "HOOK" not in variables.missing_secrets  # only the ingress uses it
     assert variables_of(made.tree, {"KEY": "k", "HOOK": "h"}).held == {"KEY"}
 

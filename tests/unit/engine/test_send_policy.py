@@ -131,14 +131,14 @@ def test_a_stopped_turn_sends_no_half_answer() -> None:
     assert [each.key for each in turn_messages(outcome, RUN)] == ["stopped"]
 
 
-def test_a_fallback_is_told_once_per_change() -> None:
-    first = fallback_notice("a/one", "b/two", "Rate Limit Exceeded", told="")
+def test_a_fallback_is_reported_once_per_change() -> None:
+    first = fallback_notice("a/one", "b/two", "Rate Limit Exceeded", announced="")
     assert first is not None
     assert first.text == ("⚠️ Primary model (a/one) failed: Rate Limit Exceeded\n✅ Switched to fallback: b/two")
-    assert fallback_notice("a/one", "b/two", "still", told="b/two") is None
-    other = fallback_notice("a/one", "c/three", "both", told="b/two")
+    assert fallback_notice("a/one", "b/two", "still", announced="b/two") is None
+    other = fallback_notice("a/one", "c/three", "both", announced="b/two")
     assert other is not None
-    back = fallback_notice("a/one", "a/one", "", told="c/three")
+    back = fallback_notice("a/one", "a/one", "", announced="c/three")
     assert back is not None
     assert back.text == "✅ a/one answers again."
-    assert fallback_notice("a/one", "a/one", "", told="") is None
+    assert fallback_notice("a/one", "a/one", "", announced="") is None

@@ -16,10 +16,10 @@ from ingress.webhooks.routes import hook_routes
 from ingress.webhooks.templates import Payload
 from openclaw_workers.config.hooks import HookMappingSettings
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import MessageId, SessionId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, Route
 from openclaw_workers.domain.session_row import SessionEntry
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.routing.addressing import SessionRules
 
 TOKEN = "a-token-for-webhooks"

@@ -10,18 +10,18 @@ from typing import Any, Self, cast
 import pytest
 
 from ingress.context import IngressContext
-from ingress.openai import answering
-from ingress.openai.answering import PendingAnswer
+from ingress.openai import answers
+from ingress.openai.answers import PendingAnswer
 from ingress.openai.completions import CompletionForm
 from openclaw_workers.client.protocol import Ended, Gap, Quiet, Update
+from openclaw_workers.domain.accepted import Queued
+from openclaw_workers.domain.events import Event
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.receipt import Receipt
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import Usage
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reader import Event
 
 SESSION = SessionKey("agent:main:openai:1")
 RUN = RunId("run-1")
@@ -97,7 +97,7 @@ def test_reasoning_is_streamed_beside_the_text() -> None:
 
 
 def test_a_long_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "KEEP_ALIVE_SECONDS", 0.0)
+    monkeypatch.setattr(answers, "KEEP_ALIVE_SECONDS", 0.0)
     chunks = stream(Quiet(), Quiet(), ended(text="late"))
     assert chunks[1:3] == [": keep-alive", ": keep-alive"]
 

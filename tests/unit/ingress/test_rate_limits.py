@@ -39,6 +39,6 @@ def test_many_names_do_not_fill_the_memory() -> None:
     assert len(limit._buckets) == MOST_NAMES
 
 
-def test_who_must_wait_is_told_for_how_long() -> None:
+def test_who_must_wait_learns_for_how_long() -> None:
     error = too_many("too many", 0.2)
     assert (error.status, error.headers["Retry-After"]) == (429, "1")

@@ -14,8 +14,8 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry
 from openclaw_workers.errors import FailureReason, ProviderError, TurnAborted
 from openclaw_workers.providers.base import Answer, ModelRequest, TextDelta, UsageSoFar
+from openclaw_workers.providers.offline.event_stream import estimate_tokens, pieces
 from openclaw_workers.providers.offline.program import Step, read_program
-from openclaw_workers.providers.offline.streaming import estimate_tokens, pieces
 from openclaw_workers.providers.registry import Providers
 from tests.unit.providers.offline_conversation import answer_of, ask, calls_of, entry_of, program, result, text_of, user
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.views.answers import answer_json, answer_of_run
 from openclaw_workers.views.runs import host_of, pick, run_json
@@ -34,6 +36,23 @@ def test_a_failed_run_answers_with_its_error_and_what_to_look_at() -> None:
     failed = answer_json(answer_of_run(run("r", 1, state="error", error="no key")))
     assert (failed["ok"], failed["status"], failed["text"]) == (False, "error", "")
     assert failed["error"] == {"type": "RunFailed", "message": "no key", "hint": "`ocw runs show run-r` shows details"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "step"),
+    [
+        ("auth", "`ocw init` sets another key"),
+        ("billing", "check the credit"),
+        ("model_not_found", "`ocw models list` shows"),
+        ("rate_limit", "wait a few minutes"),
+        ("context_overflow", "`/compact`"),
+    ],
+)
+def test_a_failed_model_call_says_what_to_do(reason: str, step: str) -> None:
+    failed = answer_of_run(run("r", 1, state="error", error="refused", reason=reason))
+    hint = (failed.error or {})["hint"]
+    assert str(hint).startswith(step)
+    assert str(hint).endswith("`ocw runs show run-r` shows details")
 
 
 def test_a_run_has_a_host_while_it_runs_and_after_it_has_ended() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
-from openclaw_workers.store.workers import WorkerInfo
 from openclaw_workers.views.status import status_json
 from tests.unit.views.test_trees import ROOT, batch
 

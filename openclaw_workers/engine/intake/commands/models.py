@@ -159,7 +159,7 @@ def _thinking_default(ctx: CommandContext) -> str:
 
 
 def _takes_no_level(ctx: CommandContext, value: str) -> str:
-    """What to say to people who set a level that their model is never told."""
+    """What to say to people who set a level that their model never receives."""
     name = current_model(ctx).removesuffix(" (default)")
     provider, _, model = name.partition("/")
     if value == "off":

@@ -100,8 +100,8 @@ def send(ctx: CommandContext, argument: str) -> str:
         guess = did_you_mean(word, _SEND)
         raise BadInput(f"{argument!r} is not a choice of /send; expected on, off or inherit", hint=guess or None)
     ctx.patch("send policy", {"sendPolicy": _SEND[word]})
-    told = {"on": "replies are sent", "off": "nothing is sent to the chat", "inherit": "session.sendPolicy decides"}
-    return f"Send set: {word} ({told[word]})."
+    effects = {"on": "replies are sent", "off": "nothing is sent to the chat", "inherit": "session.sendPolicy decides"}
+    return f"Send set: {word} ({effects[word]})."
 
 
 def activation(ctx: CommandContext, argument: str) -> str:
@@ -117,8 +117,8 @@ def activation(ctx: CommandContext, argument: str) -> str:
         raise BadInput(f"{argument!r} is not an activation; expected mention, always or default", hint=guess or None)
     ctx.begin()  # whoever adds the bot to a group says so first
     ctx.patch("activation", {"groupActivation": "" if word in CLEARING else word})
-    told = {"mention": "when I am mentioned or replied to", "always": "to every message"}
-    return f"Activation set: I answer {told.get(word, 'as configured for the group')}."
+    effects = {"mention": "when I am mentioned or replied to", "always": "to every message"}
+    return f"Activation set: I answer {effects.get(word, 'as configured for the group')}."
 
 
 def checked_new(settings: Settings, argument: str) -> str:

@@ -20,8 +20,8 @@ local function in_grace(sweep, now, lease_ms)
   return math.abs(now - last) > lease_ms / 2 or (now < grace_until and grace_until <= now + lease_ms)
 end
 
--- When a lease ends. A lease that seems to end later than one lease from now was written before the clock stepped back:
--- it ends earlier by that step, or one lease from now if the step is not known.
+-- When a lease ends. A lease that seems to end later than one lease from now was written before the clock stepped back.
+-- It ends earlier by that step, or one lease from now if the step is not known.
 local function lease_end(sweep, ends, now, lease_ms)
   if ends <= now + lease_ms then
     return ends

@@ -25,7 +25,7 @@ local function retire_job(due, id, now)
   redis.call("ZADD", due, now + JOB_KEPT_MS, "job|" .. id)
 end
 
--- Whether a job waits for exactly this time. Whoever comes second finds that it does not any more.
+-- Whether a job waits for exactly this time. A second caller finds that it no longer does.
 local function waits_for_time(job, at)
   local j = fields(job, "next_at", "paused")
   return j.next_at == at and (j.paused or "") == ""

@@ -77,8 +77,8 @@ local function enter(ledger, before, id, entry, amounts, usage)
     seconds = amounts.seconds }, more
 end
 
--- An owner that died while it may have been calling a model is named in its run's record until that call is recorded,
--- whoever records it: so the call has the same id, however many workers take the run over meanwhile. An owner with a
+-- An owner that died while it may have been calling a model is named in its run's record until that call is recorded.
+-- So the call has the same id, however many workers take the run over meanwhile. An owner with a
 -- tool at work was not calling a model, and neither was a sweeper that settles a lost run.
 local function note_dead_owner(run_key, fence, started, settling)
   local r = fields(run_key, "id", "dead")
@@ -89,7 +89,7 @@ local function note_dead_owner(run_key, fence, started, settling)
   redis.call("HSET", run_key, "dead", string.sub(dead, 1, -2) .. (dead == "[]" and "" or ",") .. fence .. "]")
 end
 
--- The call of a dead owner is recorded: its run need not name that owner any more.
+-- The call of a dead owner is recorded: its run no longer needs to name that owner.
 local function forget_dead_owner(run_key, id)
   local fence, dead, others = string.match(id, "(%d+)%p%d+$"), redis.call("HGET", run_key, "dead"), {}
   for each in string.gmatch(dead or "", "%d+") do

@@ -70,8 +70,8 @@ local function settled_key(receipts)
   return receipts .. ":settled"
 end
 
--- Write a receipt. Those of messages that are over stand in an index, which holds the newest of them; no receipt of a
--- message that waits is ever looked at to find old ones.
+-- Write a receipt. Those of settled messages stand in an index, which holds the newest of them. So the search for
+-- old receipts never reads those of messages that wait.
 local function receipt(receipts, entry, state, run, now, reason)
   redis.call("HSET", receipts, entry.id, receipt_of(entry, state, run, now, reason))
   if state == "accepted" or state == "bound" then

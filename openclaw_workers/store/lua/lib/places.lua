@@ -22,7 +22,7 @@ local function lost_place(places, seen, agent, now)
   return place, math.min(seen_at or now, now)
 end
 
--- A run waits for its place. Viewers and chats are told once. `about` has session, run and agent, and where a worker
+-- A run waits for its place. Viewers and chats get one notice. `about` has session, run and agent, and where a worker
 -- last saw the place.
 local function wait_for_place(keys, place, seen_at, routes, delivery, about, now)
   local waits = keys.waits_prefix .. place

@@ -1,5 +1,5 @@
 --[[
-  System events: what a session is told at the beginning of its next turn. An event is stored as JSON with source, text,
+  System events: what a session sees at the beginning of its next turn. An event is stored as JSON with source, text,
   at, key and shown (the text that the model reads).
 
   includes  schema
@@ -35,7 +35,7 @@ local function add_system_event(system_events, event_keys, ctl, raw, now)
   return true
 end
 
--- The texts of the events that wait, which do not wait any more; nil if there are none.
+-- Take the events that wait, and return their texts; nil if there are none.
 local function take_system_events(system_events, ctl)
   local shown, dropped = {}, redis.call("HGET", ctl, "events_dropped")
   if dropped then

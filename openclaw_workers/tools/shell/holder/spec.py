@@ -1,4 +1,4 @@
-"""What a holder is told, and what it leaves in its directory."""
+"""What a holder is given, and what it leaves in its directory."""
 
 from __future__ import annotations
 

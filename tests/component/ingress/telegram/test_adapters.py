@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from ingress.channels.registry import build_adapters
-from ingress.context import open_context
+from ingress.adapters import build_adapters
+from ingress.graph import open_context
 from openclaw_workers.config.loader import load
 from tests.support.redis_server import RedisServer
 

@@ -194,7 +194,7 @@ def test_the_parts_of_an_album_are_one_message(telegram: FakeTelegram, receiving
 def test_an_old_offset_is_not_used(
     telegram: FakeTelegram, receiving: Receiving, redis_client: redis_py.Redis, namespace: str
 ) -> None:
-    """Telegram may start to count anew after a week; an offset from before would make it forget new messages."""
+    """After a week Telegram may count from the beginning; an older offset would make it forget new messages."""
     redis_client.hset(Keys(namespace).channel(BOT.name), mapping={"offset": 10**6, "offset_at": 1})
 
     async def main() -> None:

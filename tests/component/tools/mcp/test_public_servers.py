@@ -1,4 +1,4 @@
-"""Servers that others have written. CI does not install them; to run these tests:
+"""Servers that others have written. `.ci/run` installs them; to run these tests elsewhere:
 
 npm install -g @modelcontextprotocol/server-everything
 pipx install mcp-server-time

@@ -35,9 +35,9 @@ def hello(name: str) -> str:
 
 @tool
 def held(ctx: CallContext) -> str:
-    """Wait until it is let go."""
+    """Wait until it is released."""
     gate.wait(60)
-    return "let go"
+    return "released"
 
 @tool(timeout_seconds=0.2)
 async def sleeps() -> None:
@@ -214,7 +214,7 @@ def test_a_call_ends_when_its_time_is_up_and_no_more_are_started_than_can_be_bor
 
     assert (late.failed, late.text) == (True, "held did not answer within 1 seconds")
     assert refused.text == "held is still busy with 1 earlier calls whose time was up"
-    eventually(lambda: call(plugins, context, "held").plain == "let go", within=20)
+    eventually(lambda: call(plugins, context, "held").plain == "released", within=20)
 
 
 def test_async_tools_share_a_loop_and_are_cancelled_in_time(folder: Path, context: ToolContext) -> None:

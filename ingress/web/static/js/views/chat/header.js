@@ -55,7 +55,7 @@ async function rename(key, label, onChanged) {
 
 async function reset(key, onChanged) {
   const sure = await confirm(
-    "Reset this session?",
+    "Reset the session?",
     "A running turn is stopped. The transcript is archived, and the agent starts without it.",
     "Reset",
   );

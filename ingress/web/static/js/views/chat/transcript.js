@@ -1,4 +1,4 @@
-// The conversation on screen. It stays at the end while one is there, and leaves the place alone while one reads above.
+// The conversation on screen. It follows the end, unless one has scrolled up to read.
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../../preact.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { callIds, itemsOf } from "./items.js";

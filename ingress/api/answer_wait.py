@@ -13,7 +13,7 @@ from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.client.protocol import Ended, Gap, Note, Update
-from openclaw_workers.store.reader import Event
+from openclaw_workers.domain.events import Event
 from openclaw_workers.views.answers import (
     Answer,
     answer_json,
@@ -27,8 +27,8 @@ from openclaw_workers.views.errors import error_json
 if TYPE_CHECKING:
     from ingress.context import IngressContext
     from ingress.events.hub_reader import HubReader
+    from openclaw_workers.domain.accepted import Queued
     from openclaw_workers.domain.ids import SessionKey
-    from openclaw_workers.engine.intake.accept import Queued
 
 
 @dataclass(frozen=True, slots=True)

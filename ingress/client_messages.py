@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING
 from ingress.errors import HttpError
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.domain.ids import SessionKey, new_message_id
+from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.transcript import Attachment
-from openclaw_workers.engine.intake.accept import (
-    Answered,
-    PreparedCommand,
-    PreparedMessage,
-    Queued,
-    Rejected,
-    message_id_for,
-)
-from openclaw_workers.engine.routing.addressing import Origin, session_for
+from openclaw_workers.engine.intake.accept import PreparedCommand, PreparedMessage, message_id_for
+from openclaw_workers.engine.routing.addressing import TERMINAL, Origin, session_for, terminal_origin
 from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.views.answers import rejection
@@ -91,7 +85,9 @@ def _prepared(context: IngressContext, principal: Principal, order: Order) -> Pr
         raise HttpError(403, "system needs the authority of an owner")
     route = route_of(principal, order.thread)
     message_id = new_message_id()
-    if order.key is not None:
+    if order.key is not None and principal.terminal:
+        message_id = MessageId(replace_surrogates(order.key))  # as a command that speaks to Redis itself would
+    elif order.key is not None:
         message_id = message_id_for(route.channel, principal.token_id, "", replace_surrogates(order.key))
     model = None if order.model is None else find_model(context.settings, replace_surrogates(order.model))
     return context.intake.prepare(
@@ -114,7 +110,12 @@ def _prepared(context: IngressContext, principal: Principal, order: Order) -> Pr
 
 @lru_cache(maxsize=1024)
 def route_of(principal: Principal, thread: str = "") -> Route:
-    """Where a client speaks: a browser, or a program with a token. Replies are read from the run, not sent."""
+    """Where a client speaks: a terminal, a browser, or a program with a token.
+
+    Replies are read from the run, not sent.
+    """
+    if principal.terminal:
+        return Route(channel=TERMINAL, thread_id=replace_surrogates(thread))
     channel = "web" if principal.by_cookie else "http"
     # With an address of its own, a repeat under one key is one, whichever session it would lead to by then.
     return Route(channel=channel, to=principal.token_id or "local", thread_id=replace_surrogates(thread))
@@ -153,6 +154,8 @@ def _named_session(context: IngressContext, principal: Principal, wanted: str, a
 
 
 def _origin(principal: Principal, wanted: str, agent_id: str) -> Origin:
+    if principal.terminal:
+        return terminal_origin(principal.terminal, session_key=wanted, agent_id=agent_id)
     if principal.person is None:
         peer = f"token-{principal.token_id}" if principal.token_id else "local"
         return Origin(channel="http", peer_id=peer, session_key=wanted, agent_id=agent_id)

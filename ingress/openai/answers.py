@@ -21,8 +21,8 @@ from ingress.openai.errors import ApiError, api_error
 from ingress.openai.turn import Pause, Reasoning, Text, Turn
 from openclaw_workers.client.answer_text import BETWEEN
 from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.transcript import Usage
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import OpenClawError
 
 if TYPE_CHECKING:

@@ -53,8 +53,8 @@ def _check(fd: int, place: WorkspacePath, is_ours: bool) -> None:
 
 
 def has_other_names(status: os.stat_result) -> bool:
-    """Whether the file is reachable by another name too. Nobody knows where that is without searching the whole disk,
-    so such a file counts as outside: it could be a link to a file of the host that was put here to be read."""
+    """Whether the file is reachable by another name too. Only a search of the whole disk would find that name,
+    so such a file counts as outside. It could be a link to a file of the host that was put here to be read."""
     return status.st_nlink > 1
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from openclaw_workers.client.aio import AsyncFollower
+from openclaw_workers.client.async_follower import AsyncFollower
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.client.protocol import Ended, Gap, ReadRun, Update, ask
+from openclaw_workers.domain import events
+from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.sdk.results import Answer, Event
-from openclaw_workers.store import reader as store
 from openclaw_workers.views import answers as views
 from openclaw_workers.views.errors import error_json
 
@@ -103,7 +103,7 @@ def _typed(answer: views.Answer) -> Answer:
 
 def _event_of(session: SessionKey, update: Update) -> Event | None:
     match update:
-        case store.Event():
+        case events.Event():
             return Event(
                 id=update.id, type=update.type, seq=update.seq, at=update.at, session_key=session, data=update.data
             )

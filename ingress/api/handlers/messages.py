@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ingress.accepting import Order, accept, decoded, session_of
 from ingress.api.access import run_of, subagent_of
+from ingress.api.answer_wait import Finished, accepted_json, as_events, follow
 from ingress.api.dispatch import JsonAnswer
 from ingress.api.models.inputs import RepeatInput, SendInput, TextInput
 from ingress.api.table import Call, NoInput
-from ingress.api.waiting import Finished, accepted_json, as_events, follow
+from ingress.client_messages import Order, accept, decoded, session_of
 from ingress.events.sse import BEGINNING, EventStream
 from ingress.events.viewer import sse
 from openclaw_workers.client.protocol import Quiet
+from openclaw_workers.domain.accepted import Answered, Queued
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.transcript import UserEntry
-from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.queries.run_answers import run_details
 from openclaw_workers.queries.subagent_answers import session_of as session_of_subagent

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
 from ingress.channels.adapter_context import AdapterContext
-from ingress.channels.inbound import InboundDoor
+from ingress.channels.inbound import InboundIntake
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
@@ -16,16 +16,32 @@ from openclaw_workers.engine.intake.commands.registry import available_commands
 from openclaw_workers.engine.routing.addressing import Origin, agent_for
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.channels import ChannelAccount
-from openclaw_workers.store.group_context import GroupContext
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
     from ingress.channels.adapter import Adapter
     from ingress.context import IngressContext
+    from ingress.services import Service
 
 
 def build_adapters(context: IngressContext) -> tuple[Adapter, ...]:
     """One adapter for each account of each channel that is switched on and has a token, and one for webhooks."""
     return (*_telegram(context), *_webhooks(context))
+
+
+def services(context: IngressContext) -> list[Service]:
+    """One service for each account: it receives."""
+    from ingress.services import Service  # noqa: PLC0415
+
+    return [Service(f"{each.channel}:{each.account_id}", each.run) for each in context.adapters]
+
+
+def routes(context: IngressContext) -> list[BaseRoute]:
+    """What adapters serve over HTTP, such as webhooks."""
+    from ingress.channels.adapter import ServesHttp  # noqa: PLC0415
+
+    return [route for each in context.adapters if isinstance(each, ServesHttp) for route in each.routes()]
 
 
 def _webhooks(context: IngressContext) -> tuple[Adapter, ...]:
@@ -56,7 +72,7 @@ def adapter_context(context: IngressContext) -> AdapterContext:
         outbox=stores.outbox,
         reader=stores.reader,
         hub=context.hub,
-        door=build_door(context),
+        intake=build_intake(context),
         call=context.call,
         process=context.id,
         lease_seconds=min(LONGEST_LEASE_SECONDS, settings.engine.lease_seconds),
@@ -89,17 +105,17 @@ def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]
     return check_bot(configured)
 
 
-def build_door(context: IngressContext) -> InboundDoor:
+def build_intake(context: IngressContext) -> InboundIntake:
     stores, loaded = context.stores, context.loaded
 
     gate = AccessGate(
         settings=loaded.settings,
         pairings=stores.pairings,
-        contexts=GroupContext(stores.redis, stores.keys),
+        contexts=stores.group_context,
         sessions=stores.sessions,
         reader=stores.reader,
     )
-    return InboundDoor(gate=gate, intake=context.intake, outbox=stores.outbox, call=context.call)
+    return InboundIntake(gate=gate, intake=context.intake, outbox=stores.outbox, call=context.call)
 
 
 def may_send(context: IngressContext, session: SessionKey, route: Route) -> bool:
