@@ -100,7 +100,7 @@ def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]
 
     configured = settings.channels.telegram.account(account.account_id)
     if configured is None or configured.bot_token is None:
-        hint = f"set channels.{account.channel}.botToken; docs/{account.channel}.md tells where to get one"
+        hint = f"set channels.{account.channel}.botToken; docs/{account.channel}.md says where to get one"
         raise BadInput(f"the account {account.account_id} of {account.channel} has no token", hint=hint)
     return check_bot(configured)
 

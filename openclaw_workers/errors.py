@@ -72,7 +72,7 @@ class NotFound(BadInput):
 
 
 class AccessDenied(OpenClawError):
-    """The HTTP interface does not accept the token, or the token may not do this."""
+    """The HTTP API does not accept the token, or the token may not do this."""
 
 
 class TransientError(OpenClawError):

@@ -43,7 +43,7 @@ def open_regular_file(path: str) -> IO[bytes]:
     """Open a file for reading; its absolute path must hold no link.
 
     Raises:
-        OSError: it does not exist, is no regular file, or a part of its path is a link.
+        OSError: it does not exist, is not a regular file, or a part of its path is a link.
     """
     *parents, name = path.strip("/").split("/")
     parent = open_directory("/", parents)
@@ -54,7 +54,7 @@ def open_regular_file(path: str) -> IO[bytes]:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return os.fdopen(fd, "rb")
     os.close(fd)
-    raise OSError(f"{path} is no regular file")
+    raise OSError(f"{path} is not a regular file")
 
 
 def replace_file(parent: int, name: str, data: bytes, mode: int | None = None) -> None:

@@ -52,7 +52,7 @@ def require_unbound(call: Call[Any, Any], what: str) -> None:
         HttpError: 403 for one that is bound to an agent or a person.
     """
     if call.principal.agent is not None or call.principal.person is not None:
-        raise HttpError(403, f"a token that is bound to an agent or a person does not {what}")
+        raise HttpError(403, f"a token that is bound to an agent or a person cannot {what}")
 
 
 def agent_of_call(call: Call[Any, Any], wanted: str | None) -> str | None:

@@ -90,7 +90,7 @@ class Authenticator:
             return _at_terminal((await self._valid(request, bearer.strip(), self._tokens.find)).principal, request)
         if cookie := request.cookies.get(COOKIE):
             return (await self._valid(request, cookie, self._tokens.in_session)).principal
-        raise _unauthorized("a token is needed", "send `Authorization: Bearer TOKEN`; `ocw tokens create` makes one")
+        raise _unauthorized("a token is needed", "send `Authorization: Bearer TOKEN`; `ocw tokens create` creates one")
 
     async def find(self, request: HTTPConnection, presented: str) -> Token:
         """The token that somebody logs in with."""
@@ -102,7 +102,9 @@ class Authenticator:
         cookie = await self._call(self._tokens.redeem, code)
         if cookie is None:
             raise self._refused(
-                request, "this login link is not valid", "it works once, for 15 minutes; make a new one"
+                request,
+                "this login link is not valid",
+                "it works once, for 15 minutes; `ocw tokens link` prints a new one",
             )
         return cookie
 
@@ -118,7 +120,7 @@ class Authenticator:
             self._check_lock_out(request)
         found = await self._looked_up(name, secret, find)
         if found is None:
-            raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the tokens there are")
+            raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the valid tokens")
         return found
 
     async def _looked_up(self, name: str, secret: str, find: Callable[[str], Token | None]) -> _Known | None:

@@ -32,7 +32,7 @@ class Principal:
 
     def require(self, needed: Scope) -> None:
         if not self.scope.covers(needed):
-            hint = f"`ocw tokens create --scope {needed}` makes a token for it"
+            hint = f"`ocw tokens create --scope {needed}` creates a token for it"
             raise HttpError(403, f"this needs a token with scope {needed}; yours has {self.scope}", hint=hint)
 
     def may_see(self, session: str) -> bool:

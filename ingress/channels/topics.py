@@ -66,7 +66,7 @@ class Topics:
     async def _create(self, wanted: WantedThread) -> None:
         attempt = await self._call(self._channels.count_attempt, wanted.route)
         if attempt > ATTEMPTS:
-            await self._fail(wanted, "nobody knows whether it was created")
+            await self._fail(wanted, "it is not known whether it was created")
             return
         row = await self._call(self._reader.row, wanted.session)
         try:

@@ -42,7 +42,7 @@ class HubReader(AsyncReader):
 
     async def _events(self, session: SessionKey, after: str, block_ms: int) -> list[Event]:
         if self._hub.is_closed:
-            raise WaitOver("this ingress is stopping; what was asked for continues", hint="ask again to see the answer")
+            raise WaitOver("this ingress is stopping; the run continues", hint="ask again to see the answer")
         if self._viewer is None or self._viewer.is_over or self._at != (session, after):
             await self._stack.aclose()
             self._viewer = await self._stack.enter_async_context(self._hub.watch(session, after))

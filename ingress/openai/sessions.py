@@ -61,7 +61,7 @@ def session_named(
         agent = resolve_agent_id(settings, explicit=agent, session_key=wanted)
         key = named_session(wanted, rules, agent_id=agent)
         if classify(key, main_key=rules.main_key) in REFUSED_KINDS:
-            raise ApiError(400, f"{key} cannot be spoken to here", code="session_key_refused", param=SESSION_HEADER)
+            raise ApiError(400, f"{key} cannot be used here", code="session_key_refused", param=SESSION_HEADER)
         return key
     agent = agent or default_agent_id(settings)
     if chat := headers.get(OPEN_WEBUI_HEADER, "").strip():

@@ -66,7 +66,7 @@ class HookActions:
         )
         accepted = context.intake.post(message)
         if isinstance(accepted, Rejected):
-            raise HttpError(409, f"{session} did not take the message: it is {accepted.reason}")
+            raise HttpError(409, f"{session} rejected the message: it is {accepted.reason}")
         return {
             "ok": True,
             "messageId": accepted.message_id,

@@ -19,7 +19,7 @@ MOST_KEY_CHARS = 256
 LAST = "last"
 """The chat where the agent's main session was spoken to last."""
 
-INTRODUCTION = "A webhook was called. What it sent stands between the markers."
+INTRODUCTION = "A webhook was called. What it sent is between the markers."
 """What the agent reads before a message from outside."""
 
 _Id = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value), Field(max_length=500)]

@@ -105,7 +105,7 @@ class CliConfiguration:
         assert found.version is not None
         advice = "`ocw config apply` publishes it, --local-config uses it for one command"
         number, source = found.version.number, self.host.source
-        click.echo(f"note: {source} differs from configuration {number}, which is in force; {advice}", err=True)
+        click.echo(f"note: {source} differs from configuration {number}, which is in use; {advice}", err=True)
 
     @cached_property
     def redis_url(self) -> str:

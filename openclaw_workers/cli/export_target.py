@@ -23,7 +23,7 @@ def check_is_no_state_dir(out: Path) -> None:
         BadInput: it is a state directory.
     """
     if (out / ID_FILE).exists():
-        raise BadInput(f"{out} is a state directory and has archives of its own", hint="choose another --out")
+        raise BadInput(f"{out} is a state directory, which has its own archives", hint="choose another --out")
 
 
 def transcript_path(out: Path, row: SessionEntry) -> Path:

@@ -33,13 +33,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "cron": ("cron:cron", "Add, list, change, run, pause and remove scheduled jobs."),
         "heartbeat": ("heartbeat:heartbeat", "Show, run, pause and resume heartbeats."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
-        "models": ("models:models", "List models; show which keys are paused after failures, and end a pause."),
+        "models": ("models:models", "List models; show which keys are in cooldown after failures, and end a cooldown."),
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
-        "skills": ("skills:skills", "List, show, check, begin and add skills."),
+        "skills": ("skills:skills", "List, show, check, create and add skills."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "sandbox": (
             "sandbox:sandbox",
-            "Show sandboxes of this state directory, explain one, delete those that are not used.",
+            "List sandboxes, explain how a session is sandboxed, and delete unused ones.",
         ),
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
@@ -52,16 +52,16 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),
     },
     "Run": {
-        "up": ("up:up", "Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running."),
+        "up": ("up:up", "Start Redis, a worker per lane, the ingress and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
         "drain": ("drain:drain", "Stop giving turns to a host or worker; its processes keep running."),
         "undrain": ("drain:undrain", "Let a drained host or worker take turns again."),
-        "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
+        "ingress": ("ingress:ingress", "Serve the HTTP API, the web page and chat channels until it gets SIGTERM."),
     },
     "Set up": {
         "init": ("init:init", "Set up an installation, start it and get the first answer."),
-        "tokens": ("tokens:tokens", "Make, list and revoke access tokens of the HTTP interface."),
+        "tokens": ("tokens:tokens", "Create, list and revoke access tokens for the HTTP API."),
         "config": (
             "config:config",
             "Check, show, change and publish the configuration, and go back to an earlier one.",
@@ -170,7 +170,7 @@ Examples:
   ocw agent -m "run the tests" --no-wait    leave it to the workers
   ocw runs watch                            watch the active runs
   ocw status --json | jq '.workers[]'
-These options may also stand after the command.
+You can also put these options after the command.
 OPENCLAW_URL=http://host:18789 and OPENCLAW_TOKEN let commands work on another machine's installation.
 Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 """,

@@ -24,4 +24,4 @@ def show_results(cli: CliContext, found: dict[str, Any]) -> None:
     if not found["results"]:
         click.echo("nothing found")
     if note := found.get("note"):
-        click.echo(f"searched by words alone: {note}", err=True)
+        click.echo(f"searched by words only: {note}", err=True)

@@ -20,7 +20,7 @@ def read_files(paths: Sequence[Path]) -> list[SentFile]:
     try:
         for path in paths:
             if not path.is_file():
-                raise BadInput(f"{path} is no file", hint="name an existing file that can be read")
+                raise BadInput(f"{path} is not a file", hint="name an existing file that can be read")
         check_sizes((str(path), path.stat().st_size) for path in paths)
         files = [SentFile(path.name, path.read_bytes()) for path in paths]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The HTTP interface: where it listens, who may use it, and its limits."""
+"""The HTTP API: where it listens, who may use it, and its limits."""
 
 from __future__ import annotations
 

@@ -102,4 +102,4 @@ def _unknown(settings: Settings, name: str) -> BadInput:
     known = [*model_aliases(settings), *usable_models(settings)]
     guess = did_you_mean(name, known)
     suffix = f" ({guess})" if guess else ""
-    return BadInput(f"{name!r} is no model; expected provider/model or an alias: {', '.join(known)}{suffix}")
+    return BadInput(f"{name!r} is not a model; expected provider/model or an alias: {', '.join(known)}{suffix}")

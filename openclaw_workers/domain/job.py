@@ -231,7 +231,7 @@ def check_job_id(raw: str) -> str:
         BadInput: it is not made of a-z, 0-9, _ and -.
     """
     if not _ID.fullmatch(raw):
-        raise BadInput(f"{raw!r} is no job id", hint="a-z, 0-9, _ and -, at most 64 characters")
+        raise BadInput(f"{raw!r} is not a job id", hint="a-z, 0-9, _ and -, at most 64 characters")
     return raw
 
 

@@ -153,7 +153,7 @@ def parse_at(text: str, now: int, tz: str = "UTC") -> At:
         moment = datetime.fromisoformat(words)
     except ValueError as error:
         hint = "write an ISO time such as 2026-12-24T18:00, or a duration such as 20m"
-        raise BadInput(f"{text!r} is no time", hint=hint) from error
+        raise BadInput(f"{text!r} is not a time", hint=hint) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone(tz))
     return At(at=int(moment.timestamp() * 1000))
@@ -163,7 +163,7 @@ def parse_every(text: str, now: int, anchor: int | None = None) -> Every:
     """An interval of at least a second; it counts from `anchor`, or from now.
 
     Raises:
-        BadInput: it is no duration, or too short.
+        BadInput: it is not a duration, or too short.
     """
     length = parse_ms(text)
     if length < 1_000:
@@ -182,7 +182,7 @@ def parse_cron(expr: str, tz: str = "UTC") -> Cron:
         CronSim(ALIASES.get(words.lower(), words.upper()), datetime.now(zone(tz)))
     except CronSimError as error:
         hint = "five fields (minute hour day month weekday), six with the seconds first, or @hourly, @daily, @weekly …"
-        raise BadInput(f"{expr!r} is no cron expression: {error}", hint=hint) from error
+        raise BadInput(f"{expr!r} is not a cron expression: {error}", hint=hint) from error
     return Cron(expr=words if words.startswith("@") else words.upper(), tz=tz)
 
 
@@ -194,7 +194,7 @@ def parse_ms(text: str) -> int:
     """
     words = text.strip().lower()
     if not _DURATION.fullmatch(words):
-        raise BadInput(f"{text!r} is no duration", hint="write a number with its unit, such as 90s, 20m or 2h")
+        raise BadInput(f"{text!r} is not a duration", hint="write a number with its unit, such as 90s, 20m or 2h")
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)", words)
     length = int(sum(float(number) * _UNITS[unit] for number, unit in parts))
     if length > _LONGEST_MS:
@@ -224,4 +224,4 @@ def zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise BadInput(f"{name!r} is no time zone", hint="write a name such as Europe/Berlin") from error
+        raise BadInput(f"{name!r} is not a time zone", hint="write a name such as Europe/Berlin") from error

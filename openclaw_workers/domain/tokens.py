@@ -1,4 +1,4 @@
-"""Access tokens of the HTTP interface: what each may do, and for whom it speaks."""
+"""Access tokens of the HTTP API: what each may do, and for whom it speaks."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class BatchState(StrEnum):
     RUNNING = "running"  # some child has not settled
     SETTLED = "settled"  # all children have settled; the announce is pending
     DELIVERED = "delivered"  # the announce is in the parent's inbox
-    NONE = "none"  # no announce was wanted
+    NONE = "none"  # the parent asked for no announce
     ATTACHED = "attached"  # part of the parent's own result, because the parent wanted no turn for it
     FOLDED = "folded"  # part of the parent's own result, because the parent's run had ended
     ARCHIVED = "archived"  # the parent was reset in the meantime; the results are in its archive

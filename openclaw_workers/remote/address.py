@@ -58,7 +58,7 @@ class MessageRejected(ConflictError):
 
 @dataclass(frozen=True, slots=True)
 class ApiAddress:
-    """The root of an installation's HTTP interface, and the token to use it with.
+    """The root of an installation's HTTP API, and the token to use it with.
 
     Raises:
         BadInput: it is no such address.

@@ -35,7 +35,7 @@ def read_frontmatter(text: str) -> dict[str, Any]:
         # Collections have descriptions with an unquoted colon, which is no YAML, but plain enough.
         fields = _read_lines(raw)
     if not isinstance(fields, dict):
-        raise BadFrontmatter("its frontmatter is no mapping; expected lines such as `name: weather`")
+        raise BadFrontmatter("its frontmatter is not a mapping; expected lines such as `name: weather`")
     return {str(key): value for key, value in fields.items()}
 
 
@@ -51,10 +51,10 @@ def metadata_block(fields: dict[str, Any]) -> dict[str, Any]:
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
-        raise BadFrontmatter('its metadata is no mapping; expected JSON such as {"openclaw": {"emoji": "…"}}')
+        raise BadFrontmatter('its metadata is not a mapping; expected JSON such as {"openclaw": {"emoji": "…"}}')
     block: Any = next((metadata[name] for name in _BLOCKS if name in metadata), {})
     if not isinstance(block, dict):
-        raise BadFrontmatter("metadata.openclaw is no mapping; expected keys such as requires, os and emoji")
+        raise BadFrontmatter("metadata.openclaw is not a mapping; expected keys such as requires, os and emoji")
     return block
 
 
@@ -66,7 +66,7 @@ def _parse_json(text: str) -> Any:
     try:  # YAML allows what people add to JSON: a last comma, names without quotation marks
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise BadFrontmatter(f"its metadata is no JSON: {str(error).splitlines()[0]}") from error
+        raise BadFrontmatter(f"its metadata is not JSON: {str(error).splitlines()[0]}") from error
 
 
 def _read_lines(raw: str) -> dict[str, Any]:

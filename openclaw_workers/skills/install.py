@@ -67,7 +67,7 @@ def _package(folder: Path, source: Path) -> Package:
         text = path.read_text(encoding="utf-8", errors="replace")
         skill = parse_skill(text, str(path), Source.STATE)
     except BadFrontmatter as error:
-        raise BadInput(f"{source} is no usable skill: {error}") from error
+        raise BadInput(f"{source} is not a usable skill: {error}") from error
     files = [
         SkillFile(str(each.relative_to(folder)), each.stat().st_size, _is_program(each))
         for each in sorted(folder.rglob("*"))
@@ -127,7 +127,7 @@ def check_name(name: str) -> str:
     is_plain = name not in (".", "..") and name == name.strip() and not name.startswith(".")
     if not is_plain or not all(letter.isalnum() or letter in "-_. " for letter in name):
         raise BadInput(
-            f"{name!r} is no name for a skill", hint="use letters, digits and hyphens, such as invoice-check"
+            f"{name!r} is not a name for a skill", hint="use letters, digits and hyphens, such as invoice-check"
         )
     return name
 
@@ -176,7 +176,7 @@ def _unpack(source: Path, target: Path) -> None:
             for item in archive.infolist():
                 _unpack_one(archive, item, target, room)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise BadInput(f"{source} is no zip file that can be read: {error}") from error
+        raise BadInput(f"{source} is not a zip file that can be read: {error}") from error
 
 
 def _unpack_one(archive: zipfile.ZipFile, item: zipfile.ZipInfo, target: Path, room: _Room) -> None:
@@ -212,13 +212,13 @@ class _Room:
     def take(self, size_bytes: int) -> None:
         self._files += 1
         if self._files > MAX_FILES:
-            raise BadInput(f"{self._source} holds more than {MAX_FILES:,} files; that is no skill")
+            raise BadInput(f"{self._source} holds more than {MAX_FILES:,} files; that is too much for a skill")
         self.grow(size_bytes)
 
     def grow(self, size_bytes: int) -> None:
         self._bytes += size_bytes
         if self._bytes > MAX_TOTAL_BYTES:
-            raise BadInput(f"{self._source} holds more than {MAX_TOTAL_BYTES:,} bytes; that is no skill")
+            raise BadInput(f"{self._source} holds more than {MAX_TOTAL_BYTES:,} bytes; that is too much for a skill")
 
 
 def _is_program(path: Path) -> bool:

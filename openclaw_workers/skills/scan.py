@@ -134,7 +134,7 @@ class _Scanner:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not os.path.isfile(path):
-                raise BadFrontmatter("it is no regular file")
+                raise BadFrontmatter("it is not a regular file")
             data = file.read(most + 1)
         if len(data) > most:
             raise BadFrontmatter(f"it has more than {most:,} bytes (skills.limits.maxSkillFileBytes)")

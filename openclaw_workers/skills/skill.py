@@ -128,7 +128,7 @@ def _requires(block: dict[str, Any]) -> Requires:
     given = block.get("requires") or {}
     if not isinstance(given, dict):
         raise BadFrontmatter(
-            "metadata.openclaw.requires is no mapping; expected bins, anyBins, env, config or anyConfig"
+            "metadata.openclaw.requires is not a mapping; expected bins, anyBins, env, config or anyConfig"
         )
     return Requires(
         bins=_names(given, "bins"),
@@ -144,7 +144,7 @@ def _names(mapping: dict[str, Any], key: str) -> tuple[str, ...]:
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
-        raise BadFrontmatter(f"{key} in its metadata is no list of names")
+        raise BadFrontmatter(f"{key} in its metadata is not a list of names")
     return tuple(each.strip() for each in given if each.strip())
 
 
@@ -154,7 +154,7 @@ def _text(mapping: dict[str, Any], key: str) -> str:
         return ""
     if isinstance(value, str | int | float):
         return str(value).strip()
-    raise BadFrontmatter(f"{key} is no text")
+    raise BadFrontmatter(f"{key} is not text")
 
 
 def _flag(mapping: dict[str, Any], key: str, *, default: bool) -> bool:

@@ -64,7 +64,7 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
         command = f"ocw subagents retry {result['batch']}"
         yield Finding("results", "warning", f"results for {result['sessionKey']} are blocked", command)
     if not status["ingress"]["url"]:
-        yield Finding("ingress", "warning", "no HTTP interface runs", "ocw up, or ocw ingress")
+        yield Finding("ingress", "warning", "no ingress is running", "ocw up, or ocw ingress")
 
 
 def drift_findings(status: Answer) -> Iterator[Finding]:
@@ -138,7 +138,7 @@ def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
             left = f"for another {key['leftMs'] // 1000} s"
             again = f"ocw models resume {name}"
             fix = f"ocw init sets another key; {again} tries this one again" if key["reason"] in _REFUSED else again
-            yield Finding("keys", "warning", f"{name} is paused {left} ({key['reason']})", fix)
+            yield Finding("keys", "warning", f"{name} is in cooldown {left} ({key['reason']})", fix)
     for model in models["models"]:
         if model["agents"] and not model["hasKey"]:
             provider = model["model"].partition("/")[0]

@@ -64,7 +64,7 @@ def test_memory_is_read_and_searched_and_a_citation_leads_there(site: Site, visi
 
 def test_a_file_that_is_gone_is_said_to_be(visitor: Visitor) -> None:
     visitor.open("/memory/main?path=memory%2Fgone.md")
-    expect(visitor.page.get_by_role("alert")).to_contain_text("is no memory file")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("is not a memory file")
     assert len(visitor.problems) == 1, "the browser itself notes every answer of 404"
     assert "404" in visitor.problems.pop()
 

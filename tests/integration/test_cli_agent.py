@@ -65,7 +65,7 @@ def test_files_are_sent_with_a_message(live_fleet: Fleet, ocw_cli: Ocw, tmp_path
     assert "notes.txt" in result.content[0].text
     missing = ocw_cli("agent", "--session", "files", "-m", "look", "--file", str(tmp_path / "none"))
     assert missing.code == 2
-    assert "is no file" in missing.err
+    assert "is not a file" in missing.err
 
 
 def test_json_has_exactly_the_documented_fields(ocw_cli: Ocw) -> None:

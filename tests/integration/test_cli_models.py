@@ -46,13 +46,13 @@ def test_a_billing_cooldown_is_listed_and_ended(fleet: Fleet, server: WireServer
     assert (found[0]["reason"], found[0]["model"], len(found[0]["key"])) == ("billing", None, 8)
     assert 4.9 * 3_600_000 < found[0]["leftMs"] < 5.6 * 3_600_000
     lines = ocw("models", "status").out.splitlines()
-    assert lines[1].split() == ["local", "work", "-", "paused", "billing", "5h"]
+    assert lines[1].split() == ["local", "work", "-", "cooldown", "billing", "5h"]
     assert lines[2].split() == ["other", "default", "-", "ready", "-", "-"]
 
-    assert ocw("models", "resume", "other").out == "other is not paused\n"
+    assert ocw("models", "resume", "other").out == "other is not in cooldown\n"
     assert ocw("models", "resume", "local/default").code == 5
     assert ocw("models", "resume", "elsewhere").code == 5
-    assert ocw("models", "resume", "local/work").out == "resumed local/work; it was paused for another 5h (billing)\n"
+    assert ocw("models", "resume", "local/work").out == "resumed local/work; cooldown left: 5h (billing)\n"
     assert ocw("models", "resume", "local", "--json").json == {"ok": True, "resumed": []}
     assert ocw("agent", "-m", "hello", within=120).out == "Paid.\n"
 
@@ -63,5 +63,5 @@ def test_the_cooldown_of_one_model_names_that_model(fleet: Fleet, server: WireSe
     ocw("agent", "-m", "hello", within=120)
     (paused,) = [each for each in ocw("models", "status", "--json").json["profiles"] if each["paused"]]
     assert (paused["profile"], paused["model"], paused["reason"]) == ("work", "org/m", "timeout")
-    assert ocw("models", "resume", "local").out.startswith("resumed local/work org/m; it was paused for another ")
+    assert ocw("models", "resume", "local").out.startswith("resumed local/work org/m; cooldown left: ")
     assert not any(each["paused"] for each in ocw("models", "status", "--json").json["profiles"])

@@ -41,7 +41,7 @@ def test_people_are_let_in_by_code_or_name_and_out_again(fleet: Fleet) -> None:
     assert (second.code, "--share-session" in second.err) == (6, True)
     shared = ocw("pairing", "approve", "telegram:8", "--share-session", "--json")
     assert (shared.code, shared.json["owner"], shared.json["name"]) == (0, False, "Bob")
-    assert ocw("pairing", "revoke", "telegram:8").out == "telegram:8 is no longer let in\n"
+    assert ocw("pairing", "revoke", "telegram:8").out == "telegram:8 no longer has access\n"
     assert ocw("pairing", "revoke", "telegram:8").code == 5
     assert ocw("pairing", "approve", "ABCD2345").code == 5
     assert ocw("pairing", "approve", "what?").code == 2

@@ -40,7 +40,7 @@ def operator(bare_fleet: Fleet) -> Operator:
 
 def test_the_first_one_is_published_whole_and_the_next_as_a_difference(operator: Operator) -> None:
     assert "published configuration 1" in operator.apply().out
-    assert "configuration 1 is in force already" in operator.apply().out
+    assert "configuration 1 is already in use" in operator.apply().out
 
     operator.write(tools={"web": {"search": {"maxResults": 3}}}, lanes={"main": {"concurrency": 7}})
     out = operator.apply("--dry-run").out

@@ -103,7 +103,7 @@ def _same_again(call: Call[NoInput, RepeatInput]) -> Order:
     if found.run.is_child:
         texts = [found.run.task]
     if not any(texts):
-        raise ConflictError(f"no message of a person is on record for {found.run.id}; there is nothing to run again")
+        raise ConflictError(f"{found.run.id} answered no message of a person, so there is nothing to run again")
     return Order(
         text="\n\n".join(texts),
         session=found.run.session_key,

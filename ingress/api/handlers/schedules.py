@@ -108,4 +108,4 @@ def _seen(call: Call[Any, Any]) -> str:
 def _check_unbound(call: Call[Any, Any]) -> None:
     """What a job does is chosen freely, also its agent and session."""
     if call.principal.agent is not None:
-        raise HttpError(403, "a token that is bound to an agent adds and changes no jobs")
+        raise HttpError(403, "a token that is bound to an agent cannot add or change jobs")

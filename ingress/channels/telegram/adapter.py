@@ -126,4 +126,4 @@ def _chat(route: Route) -> int | str:
         return int(route.to)
     if route.to.startswith("@"):
         return route.to
-    raise SendRefused(f"{route.to!r} is no chat of Telegram; expected a number or @name", permanent=True)
+    raise SendRefused(f"{route.to!r} is not a chat of Telegram; expected a number or @name", permanent=True)

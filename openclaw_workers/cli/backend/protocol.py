@@ -282,7 +282,7 @@ class Backend(Protocol):
         """Room on the disk and the clock of the machine that answers."""
 
     def clean_up(self, *, is_dry: bool) -> Json:
-        """Roll over expired sessions, and remove unused and surplus ones."""
+        """Reset expired sessions, and remove unused and surplus ones."""
 
     def config_history(self) -> Json: ...
 

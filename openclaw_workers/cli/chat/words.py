@@ -33,9 +33,9 @@ class ChatCommand:
 
 
 OWN = (
-    ChatCommand("exit", "/exit", "leave; a turn that runs goes on"),
+    ChatCommand("exit", "/exit", "leave; a running turn continues"),
     ChatCommand("history", "/history [N]", "the last N entries of the transcript, 10 by default"),
-    ChatCommand("session", "/session KEY", "go on in another session"),
+    ChatCommand("session", "/session KEY", "switch to another session"),
     ChatCommand("steer", "/steer MESSAGE", "a message that the running turn reads before its next model call"),
 )
 
@@ -66,7 +66,7 @@ class Words(Completer):
         known += [name for each in self.commands for name in (each["name"], *each["aliases"])]
         word = match[1].lower()
         if word not in known and (near := nearest(word, known)):
-            raise BadInput(f"/{match[1]} is no command", hint=f"did you mean /{near}?")
+            raise BadInput(f"/{match[1]} is not a command", hint=f"did you mean /{near}?")
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """Only of a message that begins with a slash."""

@@ -64,7 +64,7 @@ def list_agents(cli: CliContext) -> None:
 def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
     """Print an agent's system prompt, with a size per part.
 
-    A worker of the service lane builds it, because it contains files of the agent's workspace.
+    A service worker builds it, because it contains files of the agent's workspace.
     """
     prompt = cli.backend.prompt(agent_id)
     if cli.json:

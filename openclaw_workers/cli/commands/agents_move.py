@@ -21,14 +21,14 @@ LOOK_SECONDS = 0.3
     epilog="""\b
 Examples:
   ocw agents move main --to host-b                    copy the files, and use them there
-  ocw agents move main --to host-b --without-files    begin empty, if the old host is gone
+  ocw agents move main --to host-b --without-files    start empty, if the old host is gone
   ocw agents move main                                show a move that is under way
   ocw agents move main --cancel                       keep the old files
 """,
 )
 @click.argument("agent_id", metavar="ID")
 @click.option("--to", "to_host", metavar="HOST", help="The host that gets the files, as `ocw status` shows it.")
-@click.option("--without-files", is_flag=True, help="Begin with an empty workspace there.")
+@click.option("--without-files", is_flag=True, help="Start with an empty workspace there.")
 @click.option("--cancel", is_flag=True, help="End a move that is under way.")
 @json_option
 @pass_cli
@@ -37,7 +37,7 @@ def move_files(cli: CliContext, agent_id: str, to_host: str | None, without_file
 
     No turn and no background command of the agent may be running, and no turn begins before the move has ended;
     messages wait. The service workers of both hosts copy the files through Redis. The old files stay where they are,
-    but nobody uses them. The move goes on if this command is interrupted or a worker dies.
+    but are no longer used. The move continues if this command is interrupted or a worker dies.
     """
     if cancel:
         _show(cli, cli.backend.cancel_move(agent_id))
@@ -71,7 +71,7 @@ def _follow(cli: CliContext, began: dict[str, Any]) -> dict[str, Any]:
         try:
             time.sleep(LOOK_SECONDS)
         except KeyboardInterrupt:
-            sys.stderr.write(f"the move goes on; `ocw agents move {began['agentId']}` shows it, `--cancel` ends it\n")
+            sys.stderr.write(f"the move continues; `ocw agents move {began['agentId']}` shows it, `--cancel` ends it\n")
             return answer
 
 
@@ -92,7 +92,7 @@ def _show(cli: CliContext, answer: dict[str, Any]) -> None:
         case "done":
             click.echo(f"agent {agent} runs on {host} now; its old files stay where they were")
             if answer["keptAt"]:
-                click.echo(printable(f"what lay there before is at {answer['keptAt']} on {host}"))
+                click.echo(printable(f"the files that were there before are in {answer['keptAt']} on {host}"))
         case "cancelled":
             click.echo(f"the move of agent {agent} is cancelled; it keeps its old files")
         case "failed":

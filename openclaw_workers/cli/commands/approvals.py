@@ -31,7 +31,7 @@ def approvals() -> None:
 @json_option
 @pass_cli
 def list_questions(cli: CliContext) -> None:
-    """List commands and questions that wait for a person, and what was allowed for longer."""
+    """List commands and questions that wait for a person, and what was allowed permanently or for a time."""
     found = cli.backend.questions()
     if cli.json:
         echo_json(found)
@@ -47,7 +47,7 @@ def list_questions(cli: CliContext) -> None:
 @json_option
 @pass_cli
 def approve(cli: CliContext, question: str, how: str | None) -> None:
-    """Let a command run; once, unless an option says otherwise."""
+    """Let a command run; by default once."""
     _print_result(cli, cli.backend.decide(question, how or "once"))
 
 

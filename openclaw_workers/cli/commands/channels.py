@@ -11,7 +11,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, field_list, table
 
-SETUP = "`ocw channels test` tells what to do"
+SETUP = "`ocw channels test` says what to do"
 
 
 @click.group(
@@ -20,7 +20,7 @@ Examples:
   ocw channels list
   ocw channels status telegram
   ocw channels test telegram/work --to 123456789
-An account is written as its channel, with /NAME behind it if it is not the default one.
+ACCOUNT is the channel, followed by /NAME unless it is the default account.
 """
 )
 def channels() -> None:
@@ -51,9 +51,9 @@ def list_channels(cli: CliContext) -> None:
 @json_option
 @pass_cli
 def show_status(cli: CliContext, account: str) -> None:
-    """Show one account: its receiver, its last error, and whom it did not hear.
+    """Show one account: its receiver, its last error, and who was refused.
 
-    For each person and group that was refused, the command is shown that lets them in.
+    For each refused person and group, it shows the command that lets them in.
     """
     answer = cli.backend.channel(account)
     if cli.json:
@@ -109,7 +109,7 @@ def _status_text(answer: dict[str, Any]) -> str:
         field_list(pairs),
         _block(
             "not heard:",
-            ("NAME", "WHY", "LAST", "WHAT LETS THEM IN"),
+            ("NAME", "WHY", "LAST", "TO LET THEM IN"),
             [
                 (row["name"], row["reason"], age(row["lastAt"]), row["command"] or row["setting"])
                 for row in answer["refused"]
@@ -121,7 +121,7 @@ def _status_text(answer: dict[str, Any]) -> str:
             [(age(row["at"]), row["chat"], row["reason"]) for row in answer["refusedUpdates"]],
         ),
         _block(
-            "chats that take nothing from the bot:",
+            "chats that refuse messages from the bot:",
             ("CHAT", "SINCE", "WHY"),
             [(row["chat"], age(row["at"]), row["reason"]) for row in answer["blockedChats"]],
         ),

@@ -18,9 +18,10 @@ Examples:
   ocw chat
   ocw chat --agent work --session notes
   printf 'hello\\nwhat tools do you have?\\n' | ocw chat
-It shows all that happens in the session, also turns that were asked for elsewhere. Ctrl-C stops the turn, Ctrl-D
-or /exit leaves. A message typed while a turn runs is sent at once; the session's queue mode (/queue) decides what
-happens to it, and /steer puts it into the running turn. Tab completes commands, sessions and models.
+It shows everything that happens in the session, including turns that were started elsewhere. Ctrl-C stops the
+turn, Ctrl-D or /exit leaves. A message typed while a turn runs is sent at once; the session's queue mode
+(/queue) decides what happens to it, and /steer puts it into the running turn. Tab completes commands, sessions and
+models.
 """
 )
 @click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")

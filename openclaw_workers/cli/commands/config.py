@@ -91,9 +91,9 @@ Examples:
 @_json_option
 @click.pass_context
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
-    """Print every value in force and its origin. Secrets are hidden.
+    """Print every current value and where it comes from. Secrets are hidden.
 
-    These are the published values; where none are published, or with --local-config, those of the file.
+    These are the published values. If none are published, or with --local-config, they are those of the file.
     """
     backend = _remote(ctx)
     try:

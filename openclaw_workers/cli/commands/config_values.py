@@ -42,7 +42,7 @@ Examples:
 @json_option
 @pass_cli
 def get(cli: CliContext, path: str) -> None:
-    """Print the value of a setting that is in force, or of all below a path. Secrets are hidden."""
+    """Print the current value of a setting, or of all settings below a path. Secrets are hidden."""
     parse_path(path)
     answer = _values_in_force(cli, path)
     if cli.json:

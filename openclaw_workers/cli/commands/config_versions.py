@@ -28,11 +28,11 @@ Examples:
 def apply(cli: CliContext, file: Path | None, dry_run: bool) -> None:
     """Publish a configuration file for the whole fleet, and show what changes.
 
-    Without a file these are the defaults and what this environment says. Workers use it from their next turn on.
+    Without a file, it publishes the defaults and what this environment says. Workers use it from their next turn on.
     The address of Redis, the namespace and the state directory stay those of each host, and no secret is sent:
     literal ones are moved to secrets.json in the state directory.
 
-    With OPENCLAW_URL, a file that holds secrets is refused, and without a file the one in use there is published.
+    With OPENCLAW_URL, a file that holds secrets is refused; without a file, the one in use there is published.
     """
     given = file or (Path(cli.config_path) if cli.config_path else None)
     answer = cli.backend.publish_config(given, is_dry=dry_run)
@@ -78,7 +78,7 @@ Examples:
 @json_option
 @pass_cli
 def rollback(cli: CliContext, version: int | None) -> None:
-    """Publish an earlier configuration again, as a version of its own."""
+    """Publish an earlier configuration again, as a new version."""
     answer = cli.backend.roll_back_config(version)
     if cli.json:
         echo_json(answer)
@@ -97,7 +97,7 @@ def _print_applied(cli: CliContext, answer: dict[str, Any], *, is_dry: bool) -> 
     elif answer["published"]:
         click.echo(f"published configuration {answer['version']}")
     else:
-        click.echo(f"configuration {answer['version']} is in force already")
+        click.echo(f"configuration {answer['version']} is already in use")
     if answer["restart"]:
         click.echo(f"in use after a restart of workers or ingress: {', '.join(answer['restart'])}")
 

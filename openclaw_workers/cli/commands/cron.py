@@ -20,29 +20,33 @@ _OPTIONS = (
     click.option("--anchor", help="When --every counts from, as an ISO time."),
     click.option("--cron", help="A cron expression, or @hourly, @daily, @weekly."),
     click.option("--tz", help="Time zone of --at and --cron, such as Europe/Berlin."),
-    click.option("--agent", "agent_id", help="Whose job it is."),
+    click.option("--agent", "agent_id", help="The agent that runs the job."),
     click.option("--session", "session_target", help="main, isolated or session:KEY."),
-    click.option("-m", "--message", help="What the agent is asked in a turn."),
+    click.option("-m", "--message", help="The message that the agent answers."),
     click.option("--event", "system_event", help="An event for the session, instead of a message."),
-    click.option("--wake", "wake_mode", type=click.Choice(["now", "next-heartbeat"]), help="When it sees an event."),
+    click.option("--wake", "wake_mode", type=click.Choice(["now", "next-heartbeat"]), help="When it starts a turn."),
     click.option("--model", help="Model of the turn."),
-    click.option("--fallback", "fallbacks", multiple=True, help="A model that is tried after it; repeat it."),
-    click.option("--thinking", type=click.Choice(["off", "minimal", "low", "medium", "high", "xhigh"])),
+    click.option("--fallback", "fallbacks", multiple=True, help="A model to try if that one fails; can be repeated."),
+    click.option(
+        "--thinking", type=click.Choice(["off", "minimal", "low", "medium", "high", "xhigh"]), help="Thinking level."
+    ),
     click.option("--timeout-seconds", type=COUNT, help="How long the turn may take."),
     click.option("--light-context", is_flag=True, default=None, help="Leave the workspace files out of the prompt."),
-    click.option("--tool", "tools_allow", multiple=True, help="A tool that the turn has; repeat it. Without: all."),
+    click.option(
+        "--tool", "tools_allow", multiple=True, help="A tool that the turn may use; default: all. Repeatable."
+    ),
     click.option(
         "--delivery",
         type=click.Choice(["announce", "none", "webhook"]),
         help="Where the answer goes: to a chat, nowhere, or to the address in --to.",
     ),
-    click.option("--channel", help="Channel to send to; without: where the session was last spoken to."),
+    click.option("--channel", help="Channel to send to; default: where the session last got a message."),
     click.option("--to", help="Chat on that channel, or the address of a webhook."),
     click.option("--account", "account_id", help="Account to send from."),
     click.option("--thread", "thread_id", help="Thread of that chat."),
     click.option("--misfire", type=click.Choice(["skip", "once", "all"]), help="What happens to missed times."),
     click.option("--misfire-window", help="How old a missed time may be, such as 24h."),
-    click.option("--overlap", type=click.Choice(["skip", "queue"]), help="If the run before is still at work."),
+    click.option("--overlap", type=click.Choice(["skip", "queue"]), help="If the previous run is still active."),
     click.option("--delete-after-run/--keep", "delete_after_run", default=None, help="Remove it after a success."),
 )
 
@@ -84,7 +88,7 @@ def list_jobs(cli: CliContext) -> None:
 
 
 @cron.command("add", epilog='Example: ocw cron add --every 1h -m "look at the mail" --channel telegram --to 42')
-@click.option("--id", "job_id", default="", help="The job's id; without: made from its name.")
+@click.option("--id", "job_id", default="", help="The job's id; default: made from its name.")
 @job_options
 @json_option
 @pass_cli
@@ -99,7 +103,7 @@ def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @json_option
 @pass_cli
 def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
-    """Change what is given of a job; a new --at, --every or --cron replaces its schedule."""
+    """Change the options that you give; a new --at, --every or --cron replaces the schedule."""
     _show(cli, cli.backend.change_job(job_id, _given(options)))
 
 
@@ -108,7 +112,7 @@ def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @json_option
 @pass_cli
 def remove_job(cli: CliContext, job_id: str) -> None:
-    """Remove a job. A run of it that is at work goes on."""
+    """Remove a job. An active run of it continues."""
     answer = cli.backend.remove_job(job_id)
     if cli.json:
         echo_json(answer)
@@ -157,7 +161,7 @@ def pause_job(cli: CliContext, job_id: str) -> None:
 @json_option
 @pass_cli
 def resume_job(cli: CliContext, job_id: str) -> None:
-    """Let a paused job go on with its next time after now."""
+    """Continue a paused job, with its next time after now."""
     _show(cli, cli.backend.resume_job(job_id))
 
 

@@ -40,7 +40,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
     epilog="""\b
 Examples:
   ocw doctor
-  ocw doctor --no-probe                  without a call of each model
+  ocw doctor --no-probe                  do not call the models
   ocw doctor --json | jq '.findings[] | select(.state != "ok")'
 """
 )
@@ -93,7 +93,7 @@ def _probe(cli: CliContext, model: str) -> Finding:
     outgoing = OutgoingText(text=PROBE, session=key, message_id=new_message_id(), options=TurnOptions(model), thread="")
     queued = send_message(cli, outgoing)
     if not isinstance(queued, Queued):
-        return Finding("models", "warning", f"{model} was not asked: the session {key} is busy", "try again")
+        return Finding("models", "warning", f"{model} was not called: the session {key} is busy", "try again")
     conversation = Conversation(
         key, message=queued.message_id, run=queued.run, after=queued.event_id, deadline=Deadline(PROBE_SECONDS)
     )

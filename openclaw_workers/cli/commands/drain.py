@@ -24,8 +24,8 @@ Examples:
 def drain(cli: CliContext, name: str) -> None:
     """Stop giving turns to a host or worker; its processes keep running.
 
-    Its turns are handed over at their next step, and other workers go on with them. The processes stay. Workers that
-    start on a drained host take no turns either.
+    Its turns are handed over at their next step, and other workers continue them. Workers that start on a drained host
+    take no turns either.
     """
     _show(cli, cli.backend.drain(name))
 
@@ -47,4 +47,4 @@ def _show(cli: CliContext, answer: dict[str, Any]) -> None:
     state = "drained" if answer["drained"] else "undrained"
     click.echo(f"{answer['kind']} {answer['name']} is {state}: {count} worker{'' if count == 1 else 's'}")
     for lane in answer["lanesWithoutWorkers"]:
-        click.echo(f"nobody takes work of lane {lane} now; it waits until a worker does")
+        click.echo(f"no worker serves lane {lane} now; its work waits")

@@ -14,8 +14,8 @@ from openclaw_workers.cli.render.jobs import heartbeats_table
 @click.group(
     epilog="""\b
 Examples:
-  ocw heartbeat status                      who beats, when next, and how the last ones went
-  ocw heartbeat run main                    let an agent beat now
+  ocw heartbeat status                      which agents have heartbeats, and how the last ones went
+  ocw heartbeat run main                    start a heartbeat now
   ocw heartbeat pause main
 """
 )
@@ -27,13 +27,17 @@ def heartbeat() -> None:
 @json_option
 @pass_cli
 def show_status(cli: CliContext) -> None:
-    """Show which agents beat, when next, and the last results or reasons why not."""
+    """Show which agents have heartbeats, when the next one is due, and how the last ones went."""
     answer = cli.backend.heartbeats()
     beats = answer["heartbeats"]
     if cli.json:
         echo_json(answer)
     else:
-        click.echo(heartbeats_table(beats) if beats else "no agent beats, or no worker has run since it was set up")
+        click.echo(
+            heartbeats_table(beats)
+            if beats
+            else "no agent has heartbeats, or no worker has run since they were configured"
+        )
 
 
 @heartbeat.command("run", epilog="Example: ocw heartbeat run main")
@@ -41,8 +45,8 @@ def show_status(cli: CliContext) -> None:
 @json_option
 @pass_cli
 def run_beat(cli: CliContext, agent: str) -> None:
-    """Let an agent beat now. It is skipped for the same reasons as at other times."""
-    _show(cli, cli.backend.change_heartbeat(agent, "run"), "beats as soon as a worker looks")
+    """Start an agent's heartbeat now. It may be skipped for the same reasons as any other."""
+    _show(cli, cli.backend.change_heartbeat(agent, "run"), "starts its heartbeat within seconds")
 
 
 @heartbeat.command("pause", epilog="Example: ocw heartbeat pause main")
@@ -51,7 +55,7 @@ def run_beat(cli: CliContext, agent: str) -> None:
 @pass_cli
 def pause_beat(cli: CliContext, agent: str) -> None:
     """Pause an agent's heartbeat until it is resumed."""
-    _show(cli, cli.backend.change_heartbeat(agent, "pause"), "does not beat until it is resumed")
+    _show(cli, cli.backend.change_heartbeat(agent, "pause"), "has no heartbeats until you resume them")
 
 
 @heartbeat.command("resume", epilog="Example: ocw heartbeat resume main")
@@ -59,7 +63,7 @@ def pause_beat(cli: CliContext, agent: str) -> None:
 @json_option
 @pass_cli
 def resume_beat(cli: CliContext, agent: str) -> None:
-    """Let an agent beat again."""
+    """Continue an agent's heartbeats."""
     _show(cli, cli.backend.change_heartbeat(agent, "resume"), "beats again")
 
 

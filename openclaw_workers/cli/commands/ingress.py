@@ -1,4 +1,4 @@
-"""`ocw ingress`: the HTTP interface, the web page and the channels, in one process."""
+"""`ocw ingress`: the HTTP API, the web page and the channels, in one process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from openclaw_workers.process_title import set_title
 @json_option
 @pass_cli
 def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
-    """Serve the HTTP interface until it gets SIGTERM.
+    """Serve the HTTP API, the web page and chat channels until it gets SIGTERM.
 
     It logs to stderr; with --json, one JSON object per line.
     """

@@ -28,7 +28,7 @@ Examples:
 Workers and ingress processes of other machines log there: to standard error, or wherever their service manager puts it.
 """
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Continue with new lines until Ctrl-C.")
 @click.option("-n", "--lines", "count", type=COUNT, default=100, show_default=True, help="How many of the last lines.")
 @click.option(
     "--run",

@@ -70,7 +70,7 @@ def show_status(cli: CliContext, agent_id: str | None) -> None:
 @json_option
 @pass_cli
 def index(cli: CliContext, agent_id: str | None, force: bool) -> None:
-    """Bring the index up to date with the files now."""
+    """Update the index from the files now."""
     answer = cli.backend.memory_index(agent_id, force=force, progress=partial(_bar, is_quiet=cli.json))
     if cli.json:
         echo_json(answer)
@@ -81,7 +81,7 @@ def index(cli: CliContext, agent_id: str | None, force: bool) -> None:
             f"({report['chunks']} chunks), {report['removed']} removed, {report['milliseconds']} ms"
         )
         if report["unembedded"]:
-            click.echo(f"searched by words alone for now: {printable(report['unembedded'])}", err=True)
+            click.echo(f"searched by words only for now: {printable(report['unembedded'])}", err=True)
 
 
 @memory.command("search", epilog="""Example: ocw memory search '"blue pot"' --session main""")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   ocw models list                           models, their windows and prices
-  ocw models status                         which keys are paused, why and for how long
+  ocw models status                         which keys are in cooldown, why and for how long
   ocw models resume anthropic               the bill is paid: use its keys again now
   ocw models resume anthropic/work          only this key
 """
 )
 def models() -> None:
-    """List models; show which keys are paused after failures, and end a pause."""
+    """List models; show which keys are in cooldown after failures, and end a cooldown."""
 
 
 @models.command("list", epilog="Example: ocw models list --json | jq -r '.models[].model'")
@@ -52,7 +52,7 @@ def list_models(cli: CliContext) -> None:
 @json_option
 @pass_cli
 def show_status(cli: CliContext) -> None:
-    """List providers and their keys, and which of them are paused."""
+    """List providers and their keys, and which of them are in cooldown."""
     answer = cli.backend.keys()
     rows = answer["profiles"]
     if cli.json:
@@ -61,7 +61,7 @@ def show_status(cli: CliContext) -> None:
         head = ("PROVIDER", "PROFILE", "MODEL", "STATE", "REASON", "ENDS IN")
         click.echo(table(head, [_row(row) for row in rows]))
     else:
-        click.echo("no provider is configured; offline models and programs have no keys to pause")
+        click.echo("no provider is configured; offline models and programs have no keys")
 
 
 @models.command("resume", epilog="Example: ocw models resume openai/work")
@@ -69,9 +69,9 @@ def show_status(cli: CliContext) -> None:
 @json_option
 @pass_cli
 def resume(cli: CliContext, wanted: str) -> None:
-    """End the pauses of a provider's keys, or of one key, for the whole fleet.
+    """End the cooldowns of a provider's keys, or of one key, for the whole fleet.
 
-    If the cause remains, the next failed call pauses the key again.
+    If the cause remains, the next failed call starts a new cooldown.
     """
     answer = cli.backend.resume_keys(wanted)
     if cli.json:
@@ -79,10 +79,10 @@ def resume(cli: CliContext, wanted: str) -> None:
         return
     for each in answer["resumed"]:
         of = f" {each['model']}" if each["model"] else ""
-        why = f"it was paused for another {span(each['leftMs'])} ({describe_cooldown(each['reason'])})"
+        why = f"cooldown left: {span(each['leftMs'])} ({describe_cooldown(each['reason'])})"
         click.echo(f"resumed {each['provider']}/{each['profile']}{of}; {why}")
     if not answer["resumed"]:
-        click.echo(f"{wanted} is not paused")
+        click.echo(f"{wanted} is not in cooldown")
 
 
 def _model_row(model: dict[str, Any]) -> Sequence[object]:
@@ -95,7 +95,7 @@ def _model_row(model: dict[str, Any]) -> Sequence[object]:
 
 
 def _row(profile: dict[str, Any]) -> Sequence[object]:
-    state = "paused" if profile["paused"] else "ready"
+    state = "cooldown" if profile["paused"] else "ready"
     left = span(profile["leftMs"]) if profile["paused"] else ""
     reason = describe_cooldown(profile["reason"]) if profile["paused"] else ""
     return profile["provider"], profile["profile"], profile["model"], state, reason, left

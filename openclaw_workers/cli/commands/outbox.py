@@ -61,9 +61,9 @@ def show_message(cli: CliContext, message_id: str) -> None:
 @json_option
 @pass_cli
 def retry_message(cli: CliContext, message_id: str) -> None:
-    """Send a message again that is unknown or failed; parts that were sent for certain are left out.
+    """Send an unknown or failed message again, without the parts that were certainly sent.
 
-    A part that is unknown may have arrived, and is then there twice.
+    An unknown part may have arrived already; the chat then shows it twice.
     """
     _answer(cli, cli.backend.retry_outgoing(message_id), "is sent again")
 

@@ -19,7 +19,7 @@ Examples:
   ocw pairing approve telegram:group:-1001234567890
   ocw pairing revoke telegram:123456789
 WHO is a pairing code, a person (telegram:ID), a group (telegram:group:ID) or a member of a group
-(telegram:group:ID:ID). Another account than the default one follows the channel: telegram/work:ID.
+(telegram:group:ID:ID). For an account other than the default one, write telegram/work:ID.
 """
 )
 def pairing() -> None:
@@ -52,7 +52,7 @@ Examples:
 @json_option
 @pass_cli
 def approve(cli: CliContext, who: str, share_session: bool) -> None:
-    """Let in the person with a pairing code, or WHO is named. The first person becomes owner if there is none."""
+    """Let in a person or a group, by pairing code or by id. The first person becomes owner if there is none."""
     admitted = cli.backend.approve(who, share_session=share_session)
     if cli.json:
         echo_json(admitted)
@@ -71,13 +71,13 @@ def revoke(cli: CliContext, who: str) -> None:
     if cli.json:
         echo_json(answer)
     else:
-        click.echo(f"{answer['subject']} is no longer let in")
+        click.echo(f"{answer['subject']} no longer has access")
 
 
 def _rights(admitted: dict[str, Any]) -> str:
     match admitted["kind"]:
         case "group":
-            return "; owners and those in groupAllowFrom are heard there"
+            return "; the agent reads owners and people in groupAllowFrom there"
         case "member":
             return ", in this group"
         case _ if admitted["owner"]:

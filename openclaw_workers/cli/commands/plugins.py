@@ -70,7 +70,7 @@ def check(cli: CliContext) -> None:
     if cli.json:
         echo_json(answer)
     elif answer["ok"]:
-        click.echo(f"all is well on {answer['workers']} workers")
+        click.echo(f"no problems on {answer['workers']} workers")
     else:
         rows = [(each["plugin"], each["worker"], printable(each["problem"])) for each in answer["problems"]]
         click.echo(table(("PLUGIN", "WORKER", "PROBLEM"), rows, cut=("PROBLEM",)))

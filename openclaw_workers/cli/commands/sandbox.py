@@ -20,7 +20,7 @@ Examples:
 """
 )
 def sandbox() -> None:
-    """Show sandboxes of this state directory, explain one, delete those that are not used."""
+    """List sandboxes, explain how a session is sandboxed, and delete unused ones."""
 
 
 @sandbox.command("list", epilog="Example: ocw sandbox list --json | jq '.sandboxes[].id'")
@@ -54,9 +54,9 @@ def list_sandboxes(cli: CliContext) -> None:
 @json_option
 @pass_cli
 def explain(cli: CliContext, key: str) -> None:
-    """Say whether a session is sandboxed, where its commands run and what holds each limit.
+    """Say whether a session is sandboxed, where its commands run and what enforces each limit.
 
-    A worker of the service lane answers, because it depends on the host.
+    A service worker answers, because it depends on the host.
     """
     report = cli.backend.sandbox(key)
     if cli.json:
@@ -84,11 +84,11 @@ def _lines(report: dict[str, Any]) -> list[tuple[str, object]]:
 
 
 @sandbox.command("prune", epilog="Example: ocw sandbox prune --all")
-@click.option("--all", "everything", is_flag=True, help="Also those that are used now and then, if no command runs.")
+@click.option("--all", "everything", is_flag=True, help="Also the others, unless a command may still run there.")
 @json_option
 @pass_cli
 def prune(cli: CliContext, everything: bool) -> None:
-    """Delete sandboxes that were not used for long, with their files. Workspaces of agents are not touched."""
+    """Delete sandboxes that are due (sandbox.prune), with their files. Workspaces of agents are not touched."""
     answer = cli.backend.prune_sandboxes(everything=everything)
     if cli.json:
         echo_json(answer)

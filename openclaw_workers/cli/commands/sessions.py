@@ -227,7 +227,7 @@ a block session.maintenance with mode enforce.
 @json_option
 @pass_cli
 def clean_up(cli: CliContext, dry_run: bool) -> None:
-    """Roll over expired sessions, and remove unused and surplus ones. Their transcripts are kept on disk."""
+    """Reset expired sessions, and remove unused and surplus ones. Their transcripts are kept on disk."""
     answer = cli.backend.clean_up(is_dry=dry_run)
     found = answer["sessions"]
     if cli.json:

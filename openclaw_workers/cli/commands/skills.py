@@ -34,10 +34,10 @@ Examples:
 """
 )
 def skills() -> None:
-    """List, show, check, begin and add skills.
+    """List, show, check, create and add skills.
 
-    A worker judges them, because turns run there: which programs, variables, settings and plugins its host has. Where
-    no worker of the service lane runs, this machine does.
+    A service worker decides which skills are offered. That depends on the programs, variables, settings and plugins of
+    its host. If no service worker runs, this machine decides.
     """
 
 
@@ -100,7 +100,7 @@ def show(cli: CliContext, name: str, agent_id: str | None) -> None:
 @json_option
 @pass_cli
 def check(cli: CliContext, agent_id: str | None) -> None:
-    """Report files that are no usable skills, and configured names that no skill has."""
+    """Report files that are not usable skills, and skills in the configuration that do not exist."""
     answer = cli.backend.skill_check(agent_id)
     if cli.json:
         echo_json(answer)
@@ -163,7 +163,7 @@ def add(cli: CliContext, source: Path, agent_id: str | None, replace: bool, yes:
 
 def _warn(answer: dict[str, Any]) -> None:
     if answer["judgedBy"] is None:
-        note = "no worker of lane service answers; judged by the machine itself, without the skills of plugins"
+        note = "no service worker answers; this machine decided which skills are offered, without those of plugins"
         click.echo(f"note: {note}", err=True)
     for warning in answer["warnings"]:
         click.echo(printable(f"warning: {warning}"), err=True)

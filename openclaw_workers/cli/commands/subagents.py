@@ -31,7 +31,7 @@ Examples:
   ocw subagents info 3
   ocw subagents steer 3 "leave out the tests"
   ocw subagents stop "read the logs"
-ID is a number of the list, a label, a run id or a session key. Numbers change when old records expire.
+ID is a number from the list, a label, a run id or a session key. Numbers change when old records expire.
 """
 )
 def subagents() -> None:

@@ -1,4 +1,4 @@
-"""`ocw tokens`: access tokens of the HTTP interface."""
+"""`ocw tokens`: access tokens of the HTTP API."""
 
 from __future__ import annotations
 
@@ -21,18 +21,24 @@ Scopes: read looks, chat also sends messages as an authorised person, admin does
 """
 )
 def tokens() -> None:
-    """Make, list and revoke access tokens of the HTTP interface."""
+    """Create, list and revoke access tokens for the HTTP API."""
 
 
 @tokens.command("create", epilog="Example: ocw tokens create --scope chat --name laptop")
-@click.option("--scope", type=click.Choice([scope.value for scope in Scope]), default="chat", show_default=True)
+@click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in Scope]),
+    default="chat",
+    show_default=True,
+    help="What the token allows.",
+)
 @click.option("--name", metavar="TEXT", default="", help="What it is for; shown in the list.")
-@click.option("--agent", "agent_id", metavar="ID", help="It sees and reaches this agent only.")
+@click.option("--agent", "agent_id", metavar="ID", help="The token reaches only this agent.")
 @click.option("--person", metavar="CHANNEL:ID", help="Its messages have the authority of this person.")
 @json_option
 @pass_cli
 def create_token(cli: CliContext, scope: str, name: str, agent_id: str | None, person: str | None) -> None:
-    """Make a token and print it. It cannot be shown again."""
+    """Create a token and print it. It cannot be shown again."""
     answer = cli.backend.create_token(scope, name=name, agent=agent_id, person=person)
     if cli.json:
         echo_json(answer)
@@ -57,7 +63,7 @@ def list_tokens(cli: CliContext) -> None:
         ]
         click.echo(table(("ID", "SCOPE", "AGENT", "PERSON", "MADE", "USED", "NAME"), rows, cut=("NAME", "PERSON")))
     else:
-        click.echo("no tokens; `ocw tokens create` makes one")
+        click.echo("no tokens; `ocw tokens create` creates one")
 
 
 @tokens.command("revoke", epilog="Example: ocw tokens revoke 0123456789ab")

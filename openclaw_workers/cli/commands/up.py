@@ -67,8 +67,8 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.command()
 @click.option("--detach", is_flag=True, help="Return once everything is ready; `ocw down` stops it.")
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
-@click.option("--no-ingress", is_flag=True, help="Do not start the HTTP interface.")
-@click.option("--apart", is_flag=True, help="Do not fork the processes from one (Linux); start each by itself.")
+@click.option("--no-ingress", is_flag=True, help="Do not start the ingress.")
+@click.option("--apart", is_flag=True, help="Start each process by itself, instead of forking them from one (Linux).")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
 @without_secret_option
 @click.option("--ready-fd", type=int, default=None, hidden=True)
@@ -85,11 +85,11 @@ def up(
     without_secret: tuple[str, ...],
     ready_fd: int | None,
 ) -> None:
-    """Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running.
+    """Start Redis, a worker per lane, the ingress and Flower, and keep them running.
 
-    Redis is private to the state directory unless REDIS_URL or the configuration names a server.
-    The private one gets the configuration file, now and whenever it changes; on a named server the published
-    configuration is used. Ctrl-C stops everything; the next `ocw up` continues where this one ended.
+    Redis is private to the state directory unless REDIS_URL or the configuration names a server. `ocw up` publishes
+    the configuration file to its private Redis, now and whenever the file changes. With another Redis it uses the
+    published configuration. Ctrl-C stops everything; the next `ocw up` continues where this one ended.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ without_secret_option = click.option(
     "without_secret",
     metavar="NAME",
     multiple=True,
-    help="Take turns although this host lacks a secret that other workers have; may be repeated.",
+    help="Take turns even if this host lacks a secret that other workers have; can be repeated.",
 )
 
 
@@ -39,8 +39,20 @@ def pass_on_without(names: tuple[str, ...]) -> None:
     help="Lane to serve: main (turns), subagent, or service (announces, prompts, memory).",
 )
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
-@click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
-@click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
+@click.option(
+    "--pool",
+    type=click.Choice(["threads", "prefork"]),
+    default="threads",
+    show_default=True,
+    help="How turns run side by side: in threads, or in processes.",
+)
+@click.option(
+    "--loglevel",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    default="INFO",
+    show_default=True,
+    help="The least important lines that are logged.",
+)
 @without_secret_option
 @json_option
 @pass_cli

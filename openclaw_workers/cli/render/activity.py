@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 _NOT_DELIVERED = {
-    "none": "no announce was wanted",
+    "none": "the parent asked for no announce",
     "attached": "part of the result of the sub-agent that spawned it",
     "folded": "part of the result of the sub-agent that spawned it",
     "archived": "the session was reset; the result is in its archive",

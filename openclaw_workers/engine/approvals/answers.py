@@ -56,7 +56,7 @@ class Answers:
         if choice is None:
             raise BadInput(f"expected once, always or for, not {how!r}")
         if question.kind is not QuestionKind.APPROVAL:
-            raise BadInput(f"{question.id} is no approval", hint=f"answer it with /answer {question.id} …")
+            raise BadInput(f"{question.id} is not an approval", hint=f"answer it with /answer {question.id} …")
         # A pattern for pipes or substitutions would allow more than the person has seen.
         if choice is Choice.ALWAYS and not question.patterns:
             raise BadInput(

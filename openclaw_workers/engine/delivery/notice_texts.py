@@ -4,19 +4,21 @@ from __future__ import annotations
 
 FALLBACK = "⚠️ Primary model ({wanted}) failed: {why}\n✅ Switched to fallback: {answered}"
 FALLBACK_OVER = "✅ {wanted} answers again."
-RESET_BY_TIME = "🔄 A new session began: the last one had not been used for long enough to end."
-RESET_BY_HAND = "🔄 The session was reset. What was not answered yet is cancelled: send it again if it still matters."
-DELETED = "🗑️ The session was deleted before it answered. Send your message again to begin a new one."
+RESET_BY_TIME = "🔄 A new session started, because the last one had expired."
+RESET_BY_HAND = (
+    "🔄 The session was reset. Messages without an answer were cancelled: send them again if they still matter."
+)
+DELETED = "🗑️ The session was deleted before it answered. Send your message again to start a new one."
 DROPPED = (
     "⚠️ The queue is full ({cap} messages wait), so the oldest messages are dropped until this turn is over. "
     "`/queue` shows and sets the limit, `/stop` ends the turn."
 )
 BUSY = (
-    "⏳ Your message was not taken: this session is busy, and its queue mode is reject. "
+    "⏳ Your message was refused: this session is busy, and its queue mode is reject. "
     "Send it again when the turn is over, or choose another mode with `/queue`."
 )
 FULL = (
-    "⏳ Your message was not taken: the queue is full ({cap} messages wait). "
+    "⏳ Your message was refused: the queue is full ({cap} messages wait). "
     "Send it again later; `/queue` shows and sets the limit, `/stop` ends the turn."
 )
 WAITS_FOR_PLACE = (
@@ -42,7 +44,7 @@ JOB_PAUSED = (
     "⏸️ The scheduled job {name} is paused, because it failed: {error}\n"
     "Next step: mend what is wrong, then `ocw cron resume {id}`."
 )
-JOB_MISSED = "⚠️ The scheduled job {name} did not run: no worker was there at its time, {late} ago."
+JOB_MISSED = "⚠️ The scheduled job {name} did not run: no worker was running when it was due, {late} ago."
 JOB_STOPPED = (
     "⏸️ The scheduled job {name} is stopped, because its maker is no longer an owner.\n"
     "Next step: an owner takes it over with `ocw cron resume {id}`, or removes it with `ocw cron remove {id}`."

@@ -53,7 +53,7 @@ class MemoryFiles:
         shown = place.shown
         in_folder = len(place.parts) > 1 and place.parts[0] == FOLDER and shown.endswith(".md")
         if not (in_folder or shown in ROOT_NAMES):
-            raise BadInput(f"{path!r} is no memory path; {ALLOWED}")
+            raise BadInput(f"{path!r} is not a memory path; {ALLOWED}")
         own = f"{self._visible.folder}/" if self._visible.folder else ""
         if own and not shown.startswith(own):
             raise BadInput(f"this chat saves its notes in {self._visible.folder}; name a file there")

@@ -23,7 +23,7 @@ def read_lines(
     file = find_file(roots, path)
     text = read_text(file) if file else ""
     if file is None or not visible.sees(scope_of_file(file.path, text)):
-        raise NotFound(f"{path!r} is no memory file that can be read here; {ALLOWED}")
+        raise NotFound(f"{path!r} is not a memory file that can be read here; {ALLOWED}")
     lines = text.splitlines()
     start = min(first or 1, len(lines) + 1)
     end = len(lines) if count is None else min(len(lines), start + count - 1)

@@ -109,7 +109,7 @@ def _the_rest(parent: Parent, args: SpawnInput, settings: Settings, target: Agen
         return refusal
     if args.thinking is not None and args.thinking not in get_args(Thinking):
         return Refusal(
-            "error", f"thinking {args.thinking!r} is no level; expected one of {', '.join(get_args(Thinking))}"
+            "error", f"thinking {args.thinking!r} is not a level; expected one of {', '.join(get_args(Thinking))}"
         )
     if args.model is not None:
         try:

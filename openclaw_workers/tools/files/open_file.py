@@ -18,7 +18,7 @@ def open_file(place: WorkspacePath, *, is_ours: bool = False) -> IO[bytes]:
     """Open a regular file, without following links. `is_ours`: it is no file of a workspace but of this installation.
 
     Raises:
-        ToolError: it does not exist, is no regular file, or has a further name that may be outside the workspace.
+        ToolError: it does not exist, is not a regular file, or has a further name that may be outside the workspace.
         OSError: the system refuses it.
     """
     if not place.parts:

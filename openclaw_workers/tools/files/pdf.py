@@ -22,7 +22,7 @@ def page_numbers(pages: str | None) -> list[int]:
     """Read a list of pages such as `3`, `1-5` or `2,4-6`; unset means the first ones.
 
     Raises:
-        ToolError: it is no list of pages, or too long.
+        ToolError: it is not a list of pages, or too long.
     """
     if pages is None:
         return list(range(1, MAX_PAGES + 1))

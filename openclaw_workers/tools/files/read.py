@@ -67,7 +67,7 @@ class Read(Tool[ReadInput]):
             if kind == PDF:
                 return _read_pdf(file, args, place, ctx)
             if args.pages is not None:
-                raise ToolError(f"{place.shown} is no PDF and has no pages; leave out pages")
+                raise ToolError(f"{place.shown} is not a PDF and has no pages; leave out pages")
             if kind in IMAGES:
                 return _read_image(file, place, ctx)
             text = _read_text(file, sample, args, place, ctx)

@@ -112,7 +112,7 @@ def _advice(status: int) -> str:
         case 429:
             return ": too many searches; wait a while"
         case 200:
-            return " with something that is no JSON object"
+            return " with something that is not a JSON object"
         case _:
             return "; try again later or with another query"
 

@@ -46,7 +46,7 @@ def _host_denial(host: str) -> str | None:
     if ":" in host:
         return None if _is_address(host) and "%" not in host else "its host is not a valid address"
     if _NUMERIC.fullmatch(host):
-        return None if _is_address(host) else "its host is a number that is no plain IP address"
+        return None if _is_address(host) else "its host is a number that is not a plain IP address"
     if any(host == name or host.endswith(f".{name}") for name in _PRIVATE_NAMES):
         return "its host is a private name"
     return None if _NAME.fullmatch(host) else "its host is not the name of a public site"

@@ -27,7 +27,7 @@ def test_an_empty_message_is_refused(engine: EngineHarness, text: str) -> None:
 
 @pytest.mark.parametrize("model", ["nosuch/x", "offline/x", "offline/", "demo", ""])
 def test_a_message_for_a_model_that_there_is_not_is_refused(engine: EngineHarness, model: str) -> None:
-    with pytest.raises(BadInput, match=f"^'{model}' is no model; expected provider/model or an alias"):
+    with pytest.raises(BadInput, match=f"^'{model}' is not a model; expected provider/model or an alias"):
         engine.say("hello", model=model)
 
     assert engine.stores.reader.session(SESSION) is None

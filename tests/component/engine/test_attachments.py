@@ -196,7 +196,7 @@ def test_what_cannot_be_attached_is_reported(engine: EngineHarness, tmp_path: Pa
     file.write_text("a")
     large = SentFile("large.bin", b"x" * (MOST_BYTES + 1))
     half = SentFile("half.bin", b"x" * (MOST_BYTES // 2 + 1))
-    with pytest.raises(BadInput, match="is no file"):
+    with pytest.raises(BadInput, match="is not a file"):
         read_files([tmp_path / "missing"])
     with pytest.raises(BadInput, match="too many"):
         read_files([file] * (MOST_FILES + 1))

@@ -174,7 +174,7 @@ def test_a_reset_by_time_is_reported(make_engine: MakeEngine) -> None:
     engine.stores.redis.hset(engine.stores.keys.row(SESSION), "lastInteractionAt", "1")
     answer(engine, {"text": "two"})
     assert [kind for kind, _ in sent(engine)] == ["reply", "notice", "reply"]
-    assert "A new session began" in sent(engine)[1][1]
+    assert "A new session started, because the last one had expired" in sent(engine)[1][1]
 
 
 def test_a_reset_and_a_stop_from_elsewhere_are_reported(engine: EngineHarness) -> None:

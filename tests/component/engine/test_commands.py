@@ -119,15 +119,15 @@ def test_queue_options_are_understood(argument: str, fields: dict[str, str]) -> 
 @pytest.mark.parametrize(
     ("argument", "reported"),
     [
-        ("colect", "'colect' is no queue mode; expected one of collect, followup, .*did you mean 'collect'"),
-        ("collect loudly", "'loudly' is no queue mode"),
+        ("colect", "'colect' is not a queue mode; expected one of collect, followup, .*did you mean 'collect'"),
+        ("collect loudly", "'loudly' is not a queue mode"),
         ("cap:0", "cap:0 is not understood; expected a number from 1 to 1000"),
         ("cap:2s", "expected a number from 1 to 1000"),
         ("cap:many", "expected a number from 1 to 1000"),
         ("debounce:soon", "debounce:soon is not understood; expected a time such as 500ms, 2s or 1m"),
         ("debounce:-1", "expected a time"),
-        ("drop:all", "drop:all is no drop policy; expected one of old, new, summarize"),
-        ("cap:", "'cap:' is no queue mode"),
+        ("drop:all", "drop:all is not a drop policy; expected one of old, new, summarize"),
+        ("cap:", "'cap:' is not a queue mode"),
     ],
 )
 def test_a_queue_option_that_is_not_understood_is_named(argument: str, reported: str) -> None:
@@ -220,7 +220,7 @@ def test_the_queue_mode_of_the_channel_is_shown_where_the_session_has_none_of_it
 
 
 def test_queue_settings_are_kept_shown_and_cleared(engine: EngineHarness) -> None:
-    with pytest.raises(BadInput, match="has not begun yet"):
+    with pytest.raises(BadInput, match="does not exist yet"):
         answer(engine, "/queue steer")
     assert "collect (default)" in answer(engine, "/queue")
     engine.say("hi")
@@ -256,7 +256,7 @@ def test_commands_in_order_go_through_the_inbox(engine: EngineHarness) -> None:
             "New session, with offline/demo.",
             {"providerOverride": "offline", "modelOverride": "demo"},
         ),
-        ("/new hello you", "is no `provider/model` name", {}),
+        ("/new hello you", "is not a `provider/model` name", {}),
     ],
 )
 def test_a_command_in_order_begins_a_new_session(

@@ -65,11 +65,11 @@ def test_a_model_is_chosen_by_name_or_alias(begun: EngineHarness, name: str, ful
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nonsense", "'nonsense' is no model; expected provider/model or an alias: fast, local/m, cli/helper"),
+        ("nonsense", "'nonsense' is not a model; expected provider/model or an alias: fast, local/m, cli/helper"),
         ("locale/m", "did you mean 'local/m'"),
         ("offline/dmo", "did you mean 'offline/demo'"),
-        ("cli/other", "'cli/other' is no model"),
-        ("local/", "'local/' is no model"),
+        ("cli/other", "'cli/other' is not a model"),
+        ("local/", "'local/' is not a model"),
     ],
 )
 def test_a_name_that_is_no_model_changes_nothing_and_the_reply_lists_models(
@@ -180,7 +180,7 @@ def test_levels_are_kept_shown_and_cleared(
         assert reply_to(begun, f"/{command} {value.upper()}").startswith(f"{title} set: {value}.")
         assert row(begun)[column] == value
         assert reply_to(begun, f"/{command}").startswith(f"{title}: {value}.")
-    with pytest.raises(BadInput, match=f"'loud' is no level of /{command}; expected one of {', '.join(values)}"):
+    with pytest.raises(BadInput, match=f"'loud' is not a level of /{command}; expected one of {', '.join(values)}"):
         reply_to(begun, f"/{command} loud")
     assert row(begun)[column] == values[-1]
     assert reply_to(begun, f"/{command} default") == f"{title} set: {unset} (default)."
@@ -190,25 +190,25 @@ def test_levels_are_kept_shown_and_cleared(
 
 @pytest.mark.parametrize("text", ["/model offline/demo", "/think low", "/reasoning on", "/verbose off", "/usage on"])
 def test_nothing_is_set_for_a_session_that_has_not_begun(engine: EngineHarness, text: str) -> None:
-    with pytest.raises(BadInput, match="has not begun yet"):
+    with pytest.raises(BadInput, match="does not exist yet"):
         reply_to(engine, text)
     assert row(engine) == {}
 
 
 def test_reasoning_says_when_there_will_be_nothing_to_see(begun: EngineHarness) -> None:
     reply_to(begun, "/model offline/script")
-    assert "offline/script shows nothing of what it thinks" in reply_to(begun, "/reasoning stream")
+    assert "offline/script does not show its thinking" in reply_to(begun, "/reasoning stream")
     reply_to(begun, "/model fast")
     assert "Thinking is off; /think sets it." in reply_to(begun, "/reasoning on")
     reply_to(begun, "/think low")
     assert reply_to(begun, "/reasoning on") == "Reasoning set: on."
 
 
-def test_think_says_when_the_model_will_not_receive_it(begun: EngineHarness) -> None:
+def test_think_says_when_the_model_will_not_be_reply_to(begun: EngineHarness) -> None:
     reply_to(begun, "/model offline/script")
-    assert reply_to(begun, "/think high") == "Think set: high. offline/script takes no such level."
+    assert reply_to(begun, "/think high") == "Think set: high. offline/script has no thinking levels."
     reply_to(begun, "/model fast")
-    said = "local/m never receives it: by models.providers.local.models[].reasoning it takes no level."
+    said = "local/m has no thinking levels, according to models.providers.local.models[].reasoning."
     assert reply_to(begun, "/think high") == f"Think set: high. {said}"
     assert reply_to(begun, "/think off") == "Think set: off."
     reply_to(begun, "/model openai/o3")
@@ -273,4 +273,4 @@ def test_what_came_from_the_cache_is_in_the_window_too(make_engine: MakeEngine) 
 
 
 def test_context_before_the_first_turn_promises_nothing(engine: EngineHarness) -> None:
-    assert reply_to(engine, "/context") == "Nothing is known yet; the first turn of the session tells."
+    assert reply_to(engine, "/context") == "Nothing is known yet; send a message first."

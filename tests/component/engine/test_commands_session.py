@@ -44,7 +44,7 @@ def begun(engine: EngineHarness, session: SessionKey = SESSION) -> None:
     ],
 )
 def test_an_unknown_word_alone_is_refused_with_the_nearest_command(engine: EngineHarness, word: str, hint: str) -> None:
-    with pytest.raises(BadInput, match="is no command") as refused:
+    with pytest.raises(BadInput, match="is not a command") as refused:
         engine.say(word)
     assert hint in (refused.value.hint or "")
     assert engine.stores.inbox.waiting(SESSION) == []
@@ -76,7 +76,7 @@ def test_a_command_is_given_with_the_authority_for_commands(engine: EngineHarnes
 
 def test_a_command_may_name_our_bot_and_no_other(engine: EngineHarness) -> None:
     assert "state" in answer(engine, "/status@claw_bot", bot_name="claw_bot")
-    with pytest.raises(BadInput, match="is no command"):
+    with pytest.raises(BadInput, match="is not a command"):
         answer(engine, "/status@claw_bot")
 
 
@@ -167,9 +167,9 @@ def test_activation_begins_the_session_of_a_group(engine: EngineHarness) -> None
 @pytest.mark.parametrize(
     ("words", "problem", "hint"),
     [
-        ("/send of", "'of' is no choice of /send", "did you mean 'off'?"),
-        ("/activation mentions", "'mentions' is no activation", "did you mean 'mention'?"),
-        ("/help modle", "/modle is no command", "did you mean 'model'?"),
+        ("/send of", "'of' is not a choice of /send", "did you mean 'off'?"),
+        ("/activation mentions", "'mentions' is not an activation", "did you mean 'mention'?"),
+        ("/help modle", "/modle is not a command", "did you mean 'model'?"),
         ("/subagents lst", "/subagents does not know 'lst'", "did you mean 'list'?"),
     ],
 )
@@ -195,7 +195,7 @@ def test_help_lists_what_one_may_use_and_explains_one_command(engine: EngineHarn
     assert "/queue" not in mine
     assert answer(engine, "/help think").splitlines() == [
         "/think [off|minimal|low|medium|high|xhigh]",
-        "How much it thinks before it answers.",
+        "Set how much the model thinks.",
         "Also: /thinking, /t",
         "For: authorized",
     ]
@@ -288,16 +288,16 @@ def test_subagents_are_stopped_one_by_one_or_all(engine: EngineHarness) -> None:
     run_on(engine)
     assert {run.state for run in engine.stores.tree.children(SESSION)} == {"killed"}
     assert answer(engine, "/subagents stop 1") == "'a' had ended already (killed)."
-    assert answer(engine, "/subagents stop all") == "No sub-agent is at work."
+    assert answer(engine, "/subagents stop all") == "No sub-agent is active."
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("/subagents info", "needs to know which one"),
+        ("/subagents info", "needs an id"),
         ("/subagents info nobody", "this session has no sub-agent 'nobody'"),
-        ("/subagents send 1", "there is nothing to say to it"),
-        ("/subagents log 1 many", "'many' is no number of entries"),
+        ("/subagents send 1", "the message is missing"),
+        ("/subagents log 1 many", "'many' is not a number of entries"),
         ("/subagents info same", "several sub-agents are called 'same'"),
     ],
 )

@@ -261,7 +261,7 @@ def test_only_the_tools_that_a_job_allows_are_there(engine: EngineHarness) -> No
             "an isolated job needs a message",
         ),
         ({"at": "1h", "session_target": "current"}, "no current session"),
-        ({"at": "1h", "model": "nosuch/x"}, "is no model"),
+        ({"at": "1h", "model": "nosuch/x"}, "is not a model"),
     ],
 )
 def test_a_job_that_makes_no_sense_is_refused(engine: EngineHarness, draft: dict[str, Any], why: str) -> None:

@@ -102,7 +102,7 @@ def test_a_message_with_terms_of_its_own_is_answered_alone(engine: EngineHarness
 
 
 def test_a_level_that_is_none_is_refused_before_anything_is_accepted(engine: EngineHarness) -> None:
-    with pytest.raises(BadInput, match=r"'hgih' is no level of /think; .*did you mean 'high'"):
+    with pytest.raises(BadInput, match=r"'hgih' is not a level of /think; .*did you mean 'high'"):
         engine.say("hello", thinking="hgih")
 
     assert engine.stores.reader.sessions() == []

@@ -125,11 +125,11 @@ def test_a_command_in_order_that_comes_again_is_carried_out_once(engine: EngineH
 
 
 def test_a_setting_that_was_refused_is_refused_when_it_comes_again(engine: EngineHarness) -> None:
-    with pytest.raises(BadInput, match="has not begun yet"):
+    with pytest.raises(BadInput, match="does not exist yet"):
         deliver(engine, "/think high", "7")
     engine.say("hello")
 
-    with pytest.raises(BadInput, match="has not begun yet"):
+    with pytest.raises(BadInput, match="does not exist yet"):
         deliver(engine, "/think high", "7")
     assert "thinkingLevel" not in engine.stores.reader.row(SESSION)
 

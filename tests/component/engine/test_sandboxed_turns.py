@@ -180,7 +180,7 @@ def test_elevated_is_off_unless_it_is_configured(make_engine: MakeEngine) -> Non
     assert "/sandbox/workspace\n" in use(engine, "exec", command="pwd")
     listed = make_engine({**sandboxed(), "tools": {"elevated": {"enabled": True, "allowFrom": {"telegram": ["1"]}}}})
     assert "may not use elevated commands from cli" in elevate(listed, "full")
-    assert "is no level" in elevate(listed, "maybe")
+    assert "is not a level" in elevate(listed, "maybe")
 
 
 @pytest.mark.needs("bubblewrap")

@@ -255,7 +255,7 @@ def test_a_status_tells_how_a_session_stands_and_sets_its_model(engine: EngineHa
     assert status(engine, sessionKey=child, model="offline/demo")["status"] == "ok"
     for absent in ("nobody/x", "offline/typo", "cli/gone", "offline/"):
         refused = status(engine, model=absent)
-        assert (refused["status"], "is no model" in refused["error"]) == ("error", True), absent
+        assert (refused["status"], "is not a model" in refused["error"]) == ("error", True), absent
     assert status(engine)["model"] == "offline/script", "it stays with what it had"
     spoken(engine, OTHER)
     other = status(engine, sessionKey="other", model="offline/demo")

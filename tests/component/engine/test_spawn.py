@@ -172,7 +172,7 @@ CHECKS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ("thinking", {}, {"thinking": "hard"}, "error", "expected one of off, minimal"),
     ("model", {}, {"model": "nobody/none"}, "error", "nobody"),
     ("offline model", {}, {"model": "offline/scirpt"}, "error", "did you mean 'offline/script'?"),
-    ("program", {}, {"model": "cli/gone"}, "error", "is no model"),
+    ("program", {}, {"model": "cli/gone"}, "error", "is not a model"),
     ("workspace", {}, {"workspaceDir": "../elsewhere"}, "error", "not inside the workspace"),
 ]
 
@@ -232,7 +232,7 @@ def test_the_checks_are_made_in_the_articles_order(make_engine: MakeEngine) -> N
     agents["list"][1]["sandbox"] = {"mode": "all"}
     engine = make_engine({"agents": agents})
     assert "needs thread" in first_turn(engine, spawn(CHILD, **wrong))[-1]["error"]
-    assert "is no level" in first_turn(engine, spawn(CHILD, **{**wrong, "mode": "run"}))[-1]["error"]
+    assert "is not a level" in first_turn(engine, spawn(CHILD, **{**wrong, "mode": "run"}))[-1]["error"]
 
 
 def test_a_child_may_spawn_leaves_and_leaves_have_no_such_tool(engine: EngineHarness) -> None:

@@ -442,7 +442,7 @@ def test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do
     engine.work()
     before = engine.stores.reader.session(SESSION)
 
-    with pytest.raises(BadInput, match="/new is no command"):
+    with pytest.raises(BadInput, match="/new is not a command"):
         engine.say("/new")
     engine.say("/new is just text here")
     engine.work()

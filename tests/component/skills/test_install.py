@@ -89,7 +89,7 @@ def test_what_is_no_skill_is_refused(tmp_path: Path, scratch: Path) -> None:
     with pytest.raises(BadInput, match="there is no"):
         open_package(tmp_path / "missing", scratch)
     (tmp_path / "text.zip").write_bytes(io.BytesIO(b"no zip").getvalue())
-    with pytest.raises(BadInput, match="no zip file"):
+    with pytest.raises(BadInput, match="not a zip file"):
         open_package(tmp_path / "text.zip", scratch)
     (tmp_path / "second").mkdir()
     with pytest.raises(BadInput, match=r"holds no SKILL\.md"):
@@ -101,7 +101,7 @@ def test_what_is_no_skill_is_refused(tmp_path: Path, scratch: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", "a\tb"])
 def test_a_name_is_the_name_of_a_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadInput, match="no name for a skill"):
+    with pytest.raises(BadInput, match="not a name for a skill"):
         create(name, "d", tmp_path)
 
 

@@ -229,7 +229,7 @@ def test_pages_that_cannot_be_read_are_named(workspace: Path, call: Call, pages:
     with pytest.raises(ToolError, match=why):
         call("read", path="r.pdf", pages=pages)
     (workspace / "a.txt").write_text("a")
-    with pytest.raises(ToolError, match="is no PDF and has no pages"):
+    with pytest.raises(ToolError, match="is not a PDF and has no pages"):
         call("read", path="a.txt", pages="1")
 
 

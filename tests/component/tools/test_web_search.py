@@ -75,7 +75,7 @@ def test_nothing_found_is_said(context: ToolContext, site: Site, engine: Engine)
         (Response("bad key key-4711-secret", status=401), "answered 401: its key is wrong"),
         (Response("slow down", status=429), "answered 429: too many searches"),
         (Response("oops", status=500), "answered 500; try again later"),
-        (Response("<html>", status=200), "answered 200 with something that is no JSON object"),
+        (Response("<html>", status=200), "answered 200 with something that is not a JSON object"),
         (Response("", status=302, headers={"Location": "http://127.0.0.1/"}), "answered 302"),
     ],
 )

@@ -145,7 +145,7 @@ def test_each_event_of_a_sub_agent_is_one_line(screen: AnswerStream, capsys: pyt
         "· sub-agent started: read on host/3",
         "· sub-agent timeout: read – too slow",
         "· sub-agents reported: read timeout, run-2 ok",
-        "· sub-agent ended: read timeout (no announce was wanted)",
+        "· sub-agent ended: read timeout (the parent asked for no announce)",
         "· sub-agent ended: read timeout (the session was reset; the result is in its archive)",
         "· sub-agent ended: read timeout (new-fangled)",
         "· sub-agents ended: read timeout, run-2 ok (the session was reset; the result is in its archive)",

@@ -79,4 +79,4 @@ class CommandContext:
             BadInput: there is no session yet, and a command does not begin one.
         """
         if not self.sessions.patch(self.session, fields, delivery=self.delivery):
-            raise BadInput("this session has not begun yet", hint=f"send a message first, then set its {what}")
+            raise BadInput("this session does not exist yet", hint=f"send a message first, then set its {what}")

@@ -38,7 +38,7 @@ def context(ctx: CommandContext, argument: str) -> str:
     row = ctx.row()
     report = row.system_prompt_report if row else None
     if row is None or not report:
-        return "Nothing is known yet; the first turn of the session tells."
+        return "Nothing is known yet; send a message first."
     window = int(report.get("window", 0))
     lines = [f"Model {report.get('model')}, window {window:,} tokens"]
     if row.context_tokens and window:

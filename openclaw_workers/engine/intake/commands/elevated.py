@@ -17,7 +17,7 @@ def elevated(ctx: CommandContext, argument: str) -> str:
         return f"Elevated: {(row and row.elevated_level) or 'off'}. Usage: {USAGE}"
     level = argument.strip().lower()
     if level not in LEVELS:
-        raise BadInput(f"{argument!r} is no level; expected one of {', '.join(LEVELS)}")
+        raise BadInput(f"{argument!r} is not a level; expected one of {', '.join(LEVELS)}")
     if level != "off":
         _check_allowed(ctx)
     ctx.patch("level", {"elevatedLevel": "" if level == "off" else level})

@@ -147,7 +147,7 @@ class Level:
             return value
         guess = did_you_mean(word, self.values)
         meant = f" ({guess})" if guess else ""
-        raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
+        raise BadInput(f"{word!r} is not a level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
 
     def _in_force(self, ctx: CommandContext) -> str:
         value = ctx.reader.row(ctx.session).get(self.column)
@@ -165,19 +165,19 @@ def _takes_no_level(ctx: CommandContext, value: str) -> str:
     if value == "off":
         return ""
     if provider in _SILENT_THINKERS:
-        return f" {name} takes no such level."
+        return f" {name} has no thinking levels."
     try:
         found = Catalog(ctx.settings.models).model(provider, model)
     except ProviderError:
         return ""  # the next turn tells
     setting = f"models.providers.{provider}.models[].reasoning"
-    return "" if found.reasoning else f" {name} never receives it: by {setting} it takes no level."
+    return "" if found.reasoning else f" {name} has no thinking levels, according to {setting}."
 
 
 def _what_is_thought(ctx: CommandContext, value: str) -> str:
     name = current_model(ctx).removesuffix(" (default)")
     if value != "off" and name.partition("/")[0] in _SILENT_THINKERS:
-        return f" {name} shows nothing of what it thinks."
+        return f" {name} does not show its thinking."
     row = ctx.row()
     level = (row.thinking_level if row else None) or _thinking_default(ctx)
     return " Thinking is off; /think sets it." if value != "off" and level == "off" else ""

@@ -86,7 +86,7 @@ def check_known(
     names = {name: command for command in available_commands(reset_triggers) for name in command.names}
     near = nearest(match[1].lower(), [*names, *more()])
     hint = f"did you mean /{near}?" if near else "/help lists the commands."
-    raise BadInput(f"/{match[1]} is no command", hint=f"{hint} With more words after it, it is sent to the agent")
+    raise BadInput(f"/{match[1]} is not a command", hint=f"{hint} With more words after it, it is sent to the agent")
 
 
 def is_for_another_bot(text: str, bot_name: str) -> bool:

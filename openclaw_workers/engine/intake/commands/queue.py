@@ -74,7 +74,7 @@ def parse_queue(argument: str) -> dict[str, str]:
         elif option is None:
             guess = did_you_mean(word, [*map(str, QueueMode), *_MODE_ALIASES])
             suffix = f" ({guess})" if guess else ""
-            raise BadInput(f"{word!r} is no queue mode; expected one of {', '.join(QueueMode)}{suffix}")
+            raise BadInput(f"{word!r} is not a queue mode; expected one of {', '.join(QueueMode)}{suffix}")
         else:
             fields |= _option(option[1], option[2])
     return fields
@@ -84,7 +84,7 @@ def _option(name: str, value: str) -> dict[str, str]:
     if name == "drop":
         drop = _DROP_ALIASES.get(value, value)
         if drop not in list(DropPolicy):
-            raise BadInput(f"drop:{value} is no drop policy; expected one of {', '.join(DropPolicy)}")
+            raise BadInput(f"drop:{value} is not a drop policy; expected one of {', '.join(DropPolicy)}")
         return {"queueDrop": drop}
     number = re.fullmatch(r"(\d{1,7})(ms|s|m)?", value)
     if number is None or (name == "cap" and (number[2] or not 1 <= int(number[1]) <= MOST_WAITING)):

@@ -63,7 +63,7 @@ def _of_skill(command: SkillCommand) -> dict[str, Any]:
         "aliases": [],
         "usage": f"/{command.name} [input]",
         "summary": command.description,
-        "details": f"Asks for the skill {command.skill}.",
+        "details": f"Uses the skill {command.skill}.",
         "authority": Authority.AUTHORIZED,
         "when": When.IN_ORDER,
     }
@@ -87,7 +87,7 @@ def _explain(argument: str, known: Sequence[Command]) -> str:
     if command is None or command not in known:
         word = argument.removeprefix("/")
         guess = did_you_mean(word.lower(), [name for each in known for name in each.names])
-        raise BadInput(f"/{word} is no command", hint=guess or "/help lists the commands")
+        raise BadInput(f"/{word} is not a command", hint=guess or "/help lists the commands")
     lines = [command.usage, f"{command.summary[0].upper()}{command.summary[1:]}.", command.details]
     if command.aliases:
         lines.append("Also: " + ", ".join(f"/{alias}" for alias in command.aliases))
@@ -113,7 +113,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "stop",
             "/stop",
-            "stop the running turn and the sub-agents, and cancel what waits",
+            "stop the running turn and all sub-agents, and cancel waiting messages",
             Authority.AUTHORIZED,
             now=session_commands.stop,
             details="A message that is only `stop`, `abort`, `halt` or the like does the same.",
@@ -121,14 +121,14 @@ COMMANDS: dict[str, Command] = {
         Command(
             "queue",
             queue_command.USAGE,
-            "how messages to a busy session are treated; `/queue default` clears",
+            "what happens to messages while the session is busy; `/queue default` clears it",
             Authority.OWNER,
             now=queue_command.queue,
         ),
         Command(
             "model",
             "/model [name[@profile]|default|list]",
-            "which model answers in this session",
+            "set the model of this session",
             Authority.AUTHORIZED,
             now=model_commands.model,
             details="An owner may add `@profile`: then only that key of the model's provider is used.",
@@ -136,7 +136,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "think",
             "/think [off|minimal|low|medium|high|xhigh]",
-            "how much it thinks before it answers",
+            "set how much the model thinks",
             Authority.AUTHORIZED,
             now=model_commands.think,
             aliases=("thinking", "t"),
@@ -144,7 +144,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "reasoning",
             "/reasoning [off|on|stream]",
-            "whether its thinking is shown: after it has thought, or as it thinks",
+            "show the model's thinking: when it is complete, or as it streams",
             Authority.AUTHORIZED,
             now=model_commands.reasoning,
             aliases=("reason",),
@@ -152,7 +152,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "verbose",
             "/verbose [off|on|full]",
-            "whether the tools it calls are shown; full: their results too",
+            "show tool calls; full: with results",
             Authority.AUTHORIZED,
             now=model_commands.verbose,
             aliases=("v",),
@@ -160,14 +160,14 @@ COMMANDS: dict[str, Command] = {
         Command(
             "usage",
             "/usage [off|tokens|full]",
-            "whether each reply is followed by what it took",
+            "add a line with tokens and cost after each reply",
             Authority.AUTHORIZED,
             now=model_commands.usage,
         ),
         Command(
             "context",
             "/context [detail|limit tokens|default]",
-            "what fills the model's window, or how much of it is used at most",
+            "show what fills the context window, or limit it",
             Authority.AUTHORIZED,
             now=context,
         ),
@@ -220,24 +220,24 @@ COMMANDS: dict[str, Command] = {
         Command(
             "subagents",
             subagent_command.USAGE,
-            "look after the sub-agents of this session",
+            "list, message and stop sub-agents of this session",
             Authority.AUTHORIZED,
             now=subagent_command.subagents,
-            details="The id is a number of the list, a label, a run id or `last`; `/subagents stop all` stops all.",
+            details="The id is a number from the list, a label, a run id or `last`; `/subagents stop all` stops all.",
         ),
         Command(
             "new",
             "/new [provider/model]",
-            "begin a new session",
+            "start a new conversation",
             Authority.AUTHORIZED,
             in_order=session_commands.new,
             checked=session_commands.checked_new,
         ),
-        Command("reset", "/reset", "begin a new session", Authority.AUTHORIZED, in_order=session_commands.reset),
+        Command("reset", "/reset", "start a new conversation", Authority.AUTHORIZED, in_order=session_commands.reset),
         Command(
             "compact",
             "/compact [instructions]",
-            "sum up older messages now",
+            "summarise older messages now",
             Authority.AUTHORIZED,
             in_order=session_commands.compact,
         ),

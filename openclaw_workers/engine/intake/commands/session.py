@@ -98,7 +98,7 @@ def send(ctx: CommandContext, argument: str) -> str:
     word = "inherit" if word in CLEARING else word
     if word not in _SEND:
         guess = did_you_mean(word, _SEND)
-        raise BadInput(f"{argument!r} is no choice of /send; expected on, off or inherit", hint=guess or None)
+        raise BadInput(f"{argument!r} is not a choice of /send; expected on, off or inherit", hint=guess or None)
     ctx.patch("send policy", {"sendPolicy": _SEND[word]})
     effects = {"on": "replies are sent", "off": "nothing is sent to the chat", "inherit": "session.sendPolicy decides"}
     return f"Send set: {word} ({effects[word]})."
@@ -114,7 +114,7 @@ def activation(ctx: CommandContext, argument: str) -> str:
         return f"Activation: {chosen or 'as configured for the group'}. Usage: /activation mention|always|default"
     if word not in ("mention", "always", *CLEARING):
         guess = did_you_mean(word, ("mention", "always"))
-        raise BadInput(f"{argument!r} is no activation; expected mention, always or default", hint=guess or None)
+        raise BadInput(f"{argument!r} is not an activation; expected mention, always or default", hint=guess or None)
     ctx.begin()  # whoever adds the bot to a group says so first
     ctx.patch("activation", {"groupActivation": "" if word in CLEARING else word})
     effects = {"mention": "when I am mentioned or replied to", "always": "to every message"}
@@ -131,7 +131,7 @@ def new(argument: str) -> Ordered:
         row = {"providerOverride": provider, "modelOverride": model}
         return Ordered(f"New session, with {argument}.", reset=True, row=row)
     if argument:
-        return Ordered(f"New session. ({argument!r} is no `provider/model` name, so the model stays.)", reset=True)
+        return Ordered(f"New session. ({argument!r} is not a `provider/model` name, so the model stays.)", reset=True)
     return Ordered("New session.", reset=True)
 
 

@@ -37,7 +37,7 @@ def subagents(ctx: CommandContext, argument: str) -> str:
         raise BadInput(f"/subagents does not know {verb!r}; expected {USAGE}", hint=guess or None)
     wanted, _, words = rest.strip().partition(" ")
     if not wanted:
-        raise BadInput(f"/subagents {verb} needs to know which one", hint="/subagents list shows them")
+        raise BadInput(f"/subagents {verb} needs an id", hint="/subagents list shows them")
     if verb == "stop" and wanted.lower() == "all":
         return _stop_all(ctx)
     return act(ctx, _find(ctx, wanted), words.strip())
@@ -77,7 +77,7 @@ def _info(ctx: CommandContext, run: Run, _: str) -> str:
 
 def _log(ctx: CommandContext, run: Run, words: str) -> str:
     if words and not words.isdecimal():
-        raise BadInput(f"{words!r} is no number of entries", hint="such as: /subagents log 1 20")
+        raise BadInput(f"{words!r} is not a number of entries", hint="such as: /subagents log 1 20")
     entries = ctx.reader.transcript(run.session_key, -min(int(words or LOGGED) or LOGGED, 100), -1)
     lines = [line for entry in entries if (line := _logged(entry))]
     return "\n".join(lines) or "Nothing is on record; its session may be archived."
@@ -104,7 +104,7 @@ def _stop_all(ctx: CommandContext) -> str:
     runs = [run for run in ctx.tree.children(ctx.session) if run.settled_at is None]
     for run in runs:
         ctx.control.stop_session(run.session_key)
-    return f"Stopping {len(runs)} sub-agent(s)." if runs else "No sub-agent is at work."
+    return f"Stopping {len(runs)} sub-agent(s)." if runs else "No sub-agent is active."
 
 
 def _send(ctx: CommandContext, run: Run, words: str) -> str:
@@ -118,7 +118,7 @@ def _steer(ctx: CommandContext, run: Run, words: str) -> str:
 def _say(ctx: CommandContext, run: Run, words: str, mode: QueueMode, note: str) -> str:
     """Its answer goes to the session that started it, as the answer to its task does, and from there to the chat."""
     if not words:
-        raise BadInput("there is nothing to say to it", hint=f"such as: /subagents {mode} 1 leave out the tests")
+        raise BadInput("the message is missing", hint=f"such as: /subagents {mode} 1 leave out the tests")
     message = InboundMessage(
         id=_message_id(ctx, run),
         session_key=run.session_key,

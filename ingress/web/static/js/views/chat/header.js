@@ -56,7 +56,7 @@ async function rename(key, label, onChanged) {
 async function reset(key, onChanged) {
   const sure = await confirm(
     "Reset the session?",
-    "A running turn is stopped. The transcript is archived, and the agent begins without it.",
+    "A running turn is stopped. The transcript is archived, and the agent starts without it.",
     "Reset",
   );
   if (sure && (await attempt(() => post(at("sessions", key, "reset")), "The session was reset."))) onChanged();

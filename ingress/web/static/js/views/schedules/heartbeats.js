@@ -39,7 +39,7 @@ function Beat({ beat, now, canAct, reload }) {
         .map((each) => `${each.reason || each.state}, ${age(each.at, now)}`)
         .join(" · ") || "none yet"}</td>
       <td class="acts">${canAct && html`
-        <button onClick=${() => act("run", "It beats as soon as a worker looks.")}>Run now</button>
+        <button onClick=${() => act("run", "It starts its heartbeat within seconds.")}>Run now</button>
         ${beat.paused
           ? html`<button onClick=${() => act("resume", "It beats again.")}>Resume</button>`
           : html`<button onClick=${() => act("pause", "Paused.")}>Pause</button>`}
