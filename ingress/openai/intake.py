@@ -30,7 +30,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.engine.attachments import INBOX_FOLDER, attach
-from openclaw_workers.engine.intake.accept import message_id_for
+from openclaw_workers.engine.intake.message_text import message_id_for
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
-    from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
     from openclaw_workers.tasks.waker import CeleryWaker
@@ -121,24 +120,6 @@ class CliContext(CliConfiguration):
         from openclaw_workers.engine.intake_graph import control_of
 
         return control_of(self.stores, self.waker, self.archives)
-
-    @cached_property
-    def ingresses(self) -> Ingresses:
-        from openclaw_workers.store.ingresses import Ingresses
-
-        return Ingresses(self.stores.redis, self.stores.keys)
-
-    @property
-    def ingress_url(self) -> str:
-        """The address of an ingress process that serves now.
-
-        Raises:
-            NotFound: none does.
-        """
-        alive = [info.url for info in self.ingresses.all() if info.alive and info.url]
-        if not alive:
-            raise NotFound("no ingress is running", hint="`ocw up` starts one, `ocw ingress` runs one alone")
-        return alive[0]
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
         """The session to send to: the named one, the one bound to the thread, or that of the agent's direct chats.

@@ -76,15 +76,16 @@ class SkillCatalog:
         self._roots = lru_cache(maxsize=MOST_KEPT)(places.roots)
         self._lock = Lock()
 
-    def for_agent(self, agent: AgentConfig, workspace: Path) -> AgentSkills:
-        """What an agent with this workspace may use now."""
+    def for_agent(self, agent: AgentConfig, workspace: Path, *, look_again: bool = False) -> AgentSkills:
+        """What an agent with this workspace may use now. `look_again`: also at what changed a moment ago."""
         with self._lock:
             now = time.monotonic()
+            pause = 0.0 if look_again else self._pause
             key = (agent.id, workspace, agent.skills)
             known = self._agents.get(key)
-            if known is not None and now < min(known.looked + self._pause, known.until):
+            if known is not None and now < min(known.looked + pause, known.until):
                 return known.skills
-            scans = [self._scan(root, now) for root in self._roots(agent.id, workspace)]
+            scans = [self._scan(root, now, pause) for root in self._roots(agent.id, workspace)]
             if known is not None and now < known.until and known.has(scans):
                 known.looked = now
                 return known.skills
@@ -96,10 +97,10 @@ class SkillCatalog:
             self._agents[key] = _Built(scans, now, now + JUDGED_SECONDS, built)
             return built
 
-    def _scan(self, root: Root, now: float) -> RootScan:
+    def _scan(self, root: Root, now: float, pause: float) -> RootScan:
         looked, known = self._scans.get(root, (0.0, None))
         if known is not None:
-            if not self._settings.load.watch or now < looked + self._pause:
+            if not self._settings.load.watch or now < looked + pause:
                 return known
             if known.is_current():
                 self._scans[root] = now, known

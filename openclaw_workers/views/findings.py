@@ -91,7 +91,7 @@ def _worker_drift(alive: Sequence[Answer], version: int | None) -> Iterator[Find
             what = f"{name} uses these only after a restart: {', '.join(worker['restartPending'])}"
             yield Finding("drift", "warning", what, f"ocw down and ocw up on {host}, or restart its service")
     for host, *names in sorted({(worker["host"], *worker["missing"]) for worker in alive if worker["missing"]}):
-        fix = "add it to .env of the state directory there, then ocw config apply"
+        fix = "add it to .env of the state directory there, then restart its workers"
         yield Finding("drift", "error", f"{host} lacks {', '.join(names)}", fix)
 
 

@@ -167,7 +167,8 @@ def test_a_failed_run_is_reported_and_exits_with_one(ocw_cli: Ocw) -> None:
     assert text.code == 1
     assert text.err.startswith("error: ")
     assert "billing" in text.err
-    assert "hint: `ocw runs show run-" in text.err
+    assert "hint: check the credit of the account" in text.err
+    assert "`ocw runs show run-" in text.err
     assert json.code == 1
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "error", "RunFailed")
     assert set(json.json["error"]) == {"type", "message", "hint"}

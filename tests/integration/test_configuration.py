@@ -168,8 +168,10 @@ def test_up_says_that_its_workers_take_no_turns(fleet: Fleet) -> None:
     assert lacking.ocw("down").code == 0
 
     assert up.json["refusals"] == [f"it lacks secrets that other workers have: {KEY}"], up.err
-    named = [each["fix"] for each in findings if each["check"] == "configuration"]
-    assert named == [f"write {KEY} into .env of its state directory and restart it there"] * 3
+    (drift,) = [each for each in findings if each["check"] == "drift"]
+    assert drift["state"] == "error"
+    assert drift["message"].endswith(f" lacks {KEY}")
+    assert drift["fix"] == "add it to .env of the state directory there, then restart its workers"
 
 
 def test_a_worker_that_cannot_read_a_version_takes_no_turns_until_one_can_be_read(fleet: Fleet) -> None:

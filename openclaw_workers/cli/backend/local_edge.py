@@ -7,11 +7,13 @@ import time
 from openclaw_workers.cli.backend.opened import LocalPart
 from openclaw_workers.cli.backend.protocol import Json
 from openclaw_workers.domain.tokens import Scope
+from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.channel_answers import channel_answer, channels_answer, find_account
 from openclaw_workers.queries.channel_checks import LOOK_SECONDS, SEND_SECONDS, not_sent, put_test_message, sent_as
 from openclaw_workers.queries.prompt_answers import prompt_answer
 from openclaw_workers.queries.token_answers import link_answer, new_token_answer, revoked_answer, tokens_answer
 from openclaw_workers.store.channels import ChannelAccount
+from openclaw_workers.store.ingresses import Ingresses
 
 
 class LocalEdge(LocalPart):
@@ -51,7 +53,15 @@ class LocalEdge(LocalPart):
         return revoked_answer(self._cli, token)
 
     def login_link(self, token: str) -> Json:
-        return link_answer(self._cli, token, self._cli.ingress_url)
+        return link_answer(self._cli, token, self._ingress_url())
+
+    def _ingress_url(self) -> str:
+        """The address of an ingress that serves now."""
+        stores = self._cli.stores
+        alive = [info.url for info in Ingresses(stores.redis, stores.keys).all() if info.alive and info.url]
+        if not alive:
+            raise NotFound("no ingress is running", hint="`ocw up` starts one, `ocw ingress` runs one alone")
+        return alive[0]
 
     def prompt(self, agent: str) -> Json:
         return prompt_answer(self._cli, agent, self._cli.celery_waker.prompt)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,8 +21,8 @@ from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
-from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan, require_answer
+from openclaw_workers.cli.local.started import login_url, look_at_start
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.configured_models import configured_apis
 from openclaw_workers.config.host import find_host
@@ -32,9 +31,8 @@ from openclaw_workers.config.locate import find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.engine.fleet_config import publish_if_none
-from openclaw_workers.errors import BadInput, ConflictError, StoreUnavailable
+from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.state_dir import (
-    Runtime,
     StateLock,
     already_running,
     prepare_state_dir,
@@ -42,11 +40,6 @@ from openclaw_workers.state_dir import (
     refuse_foreign_runtime,
     running_pid,
 )
-from openclaw_workers.store.client import connect
-from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.server_settings import unsafe_settings
-from openclaw_workers.store.tokens import Tokens
-from openclaw_workers.store.workers import Workers
 
 
 class LaneCounts(click.ParamType[dict[Lane, int], str]):
@@ -212,9 +205,9 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
-    answering, (unsafe, refusals) = answering_model(loaded), _looked_at(loaded, runtime)
+    answering, (unsafe, refusals) = answering_model(loaded), look_at_start(loaded, runtime)
     is_offline = default_model(loaded.settings, os.environ).startswith("offline/")
-    login_url = _login_url(loaded, runtime)
+    login = login_url(loaded, runtime)
     bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
     if cli.json:
         echo_json(
@@ -225,7 +218,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
                 is_offline=is_offline,
                 unsafe=unsafe,
                 refusals=refusals,
-                login_url=login_url,
+                login_url=login,
                 bots=bots,
             )
         )
@@ -239,27 +232,12 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
             unsafe=unsafe,
             refusals=refusals,
             show_password=sys.stdout.isatty(),
-            login_url=login_url,
+            login_url=login,
             bots=bots,
             next_command=typed('agent -m "hello"', cli.host),
             to_stop=to_stop,
         )
     )
-
-
-def _login_url(loaded: Loaded, runtime: Runtime) -> str | None:
-    """A link that logs the owner in, once; None if nothing serves, or everybody may use it."""
-    if runtime.ingress_url is None or loaded.settings.gateway.auth == "none":
-        return None
-    client = connect(runtime.redis_url)
-    try:
-        tokens = Tokens(client, Keys(loaded.settings.engine.namespace))
-        code = tokens.login_code(admin_token(loaded.state_dir, tokens))
-    except StoreUnavailable:  # the next command that needs Redis reports it
-        return None
-    finally:
-        client.close()
-    return f"{runtime.ingress_url}/auth/link?code={code}"
 
 
 def _plan(
@@ -288,18 +266,3 @@ def _plan(
         apis=configured_apis(settings, default_model(settings, os.environ)),
         is_local_config=cli.local_config,
     )
-
-
-def _looked_at(loaded: Loaded, runtime: Runtime) -> tuple[dict[str, str], list[str]]:
-    """Settings of a Redis that somebody else runs which break our promises, and why workers here take no turns."""
-    client = connect(runtime.redis_url)
-    try:
-        engine = loaded.settings.engine
-        workers = Workers(client, Keys(engine.namespace), lease_ms=int(engine.lease_seconds * 1000)).all()
-        ours = {f"{socket.gethostname()}/{pid}" for pid in runtime.pids.values()}
-        refusals = {each.facts.get("refusal", "") for each in workers if each.id.rpartition("/")[0] in ours}
-        return unsafe_settings(client), sorted(refusals - {""})
-    except StoreUnavailable:  # the next command that needs Redis reports it
-        return {}, []
-    finally:
-        client.close()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Required, TypedDict, Unpack
 
-from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.accepted import Answered, Queued, Rejected
-from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
@@ -18,15 +15,16 @@ from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.session_key import agent_of, chat_type
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
-from openclaw_workers.domain.untrusted import safe_line, wrap
+from openclaw_workers.domain.untrusted import safe_line
 from openclaw_workers.engine.attachments import MessageFiles
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
-from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext, CommandServices
 from openclaw_workers.engine.intake.commands.parse import ParsedCommand, parse_command
-from openclaw_workers.engine.intake.skill_commands import AskedSkill, SkillFinder
+from openclaw_workers.engine.intake.message_text import clean, clean_id, text_for_model, text_to_keep
+from openclaw_workers.engine.intake.skill_commands import SkillFinder
+from openclaw_workers.engine.intake.turn_options import checked_model, checked_thinking
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
@@ -34,14 +32,7 @@ from openclaw_workers.store.client import ScriptCall
 from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Refused
 from openclaw_workers.store.reader import Reader
 
-MAX_TEXT_BYTES = 1_000_000
 _REFUSALS = {"gone": "it is archived", "busy": "too many messages wait there"}
-
-
-def message_id_for(channel: str, account: str, chat: str, channel_message_id: str) -> MessageId:
-    """The id of a message that its channel has numbered, the same each time the channel delivers it."""
-    text = "\0".join((channel, account, chat, channel_message_id))
-    return MessageId("msg-" + hashlib.sha256(text.encode()).hexdigest()[:24])
 
 
 class AcceptOptions(TypedDict, total=False):
@@ -186,9 +177,8 @@ class Intake:
                 large, or a command is not known, not understood, not allowed, or given files.
             StoreUnavailable: a file could not be stored.
         """
-        text = _clean(text)
-        # Ids of channels are stored too, and a lone surrogate cannot be.
-        message_id = MessageId(replace_surrogates(message_id)) if message_id else None
+        text = clean(text)
+        message_id = clean_id(message_id) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
         commands = authority if command_authority is None else command_authority
         caller = Caller(route, authority, commands, safe_line(sender), safe_line(sender_id))
@@ -201,14 +191,14 @@ class Intake:
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=_text(parsed, skill, shown_as) or _clean(shown_as or _text_for_model(text, sender, authority)),
+            text=text_to_keep(parsed, skill, shown_as) or clean(shown_as or text_for_model(text, sender, authority)),
             route=route,
             sender=safe_line(sender),
             authority=authority,
             kind="command" if parsed else "user",
-            model=None if model is None else find_model(self._settings, model),
-            extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
-            thinking=None if thinking is None else model_commands.think.checked(thinking),
+            model=checked_model(self._settings, model),
+            extra_system_prompt=clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
+            thinking=checked_thinking(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
             metadata={
@@ -359,29 +349,5 @@ class Intake:
         )
 
 
-def _text(parsed: ParsedCommand | None, skill: AskedSkill | None, shown_as: str) -> str:
-    """What is kept of a command, or of a message that asks for a skill; empty for all others."""
-    if parsed is not None:
-        return parsed.text
-    return _clean(skill.text(shown_as)) if skill is not None else ""
-
-
 def _metadata(**given: str) -> dict[str, str]:
     return {name: value for name, value in given.items() if value}
-
-
-def _text_for_model(text: str, sender: str, authority: Authority) -> str:
-    """What the model reads: a stranger's words are quoted, because they are no orders."""
-    source = f"a message of {sender.strip() or 'a stranger'}"
-    return text if authority is not Authority.ANYONE else wrap(text, source)
-
-
-def _clean(text: str, what: str = "message") -> str:
-    text = replace_surrogates(text).strip()
-    if not text:
-        raise BadInput(f"the {what} is empty", hint="write something, or `/help`")
-    size = len(text.encode())
-    if size > MAX_TEXT_BYTES:
-        problem = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
-        raise BadInput(problem, hint="put it into a file of the workspace, and say which")
-    return text

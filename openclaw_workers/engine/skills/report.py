@@ -55,7 +55,8 @@ class SkillReports:
         }
 
     def _of(self, agent: str) -> AgentSkills:
-        return self._catalog.for_agent(self._resolve(agent), self._workspace(agent))
+        # Who has just added a skill asks for it next.
+        return self._catalog.for_agent(self._resolve(agent), self._workspace(agent), look_again=True)
 
     def _all_json(self, agent: str, found: AgentSkills, with_text_of: str) -> list[Json]:
         commands = {each.skill: each.name for each in found.commands}

@@ -266,12 +266,13 @@ def test_a_chat_is_a_conversation(remote: Remote) -> None:
 
 
 def test_a_chat_in_a_terminal_is_attached(remote: Remote, ocw: Ocw, fleet: Fleet) -> None:
-    with Terminal(remote, "chat", "--session", "far-chat") as terminal:
+    ocw("agent", "-m", HELLO, "--session", "attached")
+    with Terminal(remote, "chat", "--session", "attached") as terminal:
         terminal.shows("\nHello.\n")  # the last exchange
-        ocw("agent", "-m", as_text(program(say("from elsewhere"))), "--session", "far-chat")
+        ocw("agent", "-m", as_text(program(say("from elsewhere"))), "--session", "attached")
         terminal.shows("\nfrom elsewhere\n")
         terminal.type(as_text(program(say("never", delay_ms=60_000))) + "\r")
-        eventually(lambda: len(fleet.events("far-chat", "run.started")) == 3, within=30)
+        eventually(lambda: len(fleet.events("attached", "run.started")) == 3, within=30)
         terminal.shows("waiting for")
         terminal.type("\x03")
         terminal.shows("[stopped]")
