@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import select
+import selectors
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ class BlockingTransport:
     def _open(self) -> HTTPConnection:
         """The connection of the last request, unless the server has closed it meanwhile."""
         kept = self._connection
-        if kept is not None and kept.sock is not None and select.select([kept.sock], [], [], 0)[0]:
+        if kept is not None and kept.sock is not None and _is_readable(kept.sock):
             self.close()
         if self._connection is None:
             self._connection = self._connect()
@@ -130,6 +131,13 @@ class BlockingTransport:
             headers["Content-Type"], content = "application/json", json.dumps(dict(body)).encode()
         connection.request(method, target, body=content, headers=headers)
         return connection.getresponse()
+
+
+def _is_readable(connection: socket.socket) -> bool:
+    """Whether something arrived. Between two requests that can only be the end of the connection."""
+    with selectors.DefaultSelector() as selector:  # unlike select(), for any number of open files
+        selector.register(connection, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 class EventStream:

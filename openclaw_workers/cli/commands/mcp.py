@@ -34,13 +34,16 @@ def show_status(cli: CliContext) -> None:
             server["restarts"],
             worker["lane"],
             worker["worker"],
-            printable(server["problem"]),
         )
         for worker in answer["workers"]
         for server in worker["servers"]
     ]
     if rows:
-        head = ("SERVER", "STATE", "TOOLS", "SINCE", "RESTARTS", "LANE", "WORKER", "PROBLEM")
-        click.echo(table(head, sorted(rows), right=("TOOLS", "RESTARTS"), cut=("PROBLEM",)))
+        head = ("SERVER", "STATE", "TOOLS", "SINCE", "RESTARTS", "LANE", "WORKER")
+        click.echo(table(head, sorted(rows), right=("TOOLS", "RESTARTS"), cut=("SERVER",)))
+        for worker in answer["workers"]:
+            for server in worker["servers"]:
+                if server["problem"]:
+                    click.echo(f"{server['server']} on {worker['worker']}: {printable(server['problem'])}")
     else:
         click.echo("no worker uses an MCP server; they are configured in mcp.servers, see docs/mcp.md")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import click
 
@@ -42,18 +43,17 @@ def list_plugins(cli: CliContext) -> None:
             plugin["origin"],
             worker["lane"],
             worker["worker"],
-            printable("; ".join(plugin["problems"])),
         )
         for worker in answer["workers"]
         for plugin in worker["plugins"]
     ]
     if rows:
-        click.echo(
-            table(
-                ("PLUGIN", "STATE", "TOOLS", "FROM", "LANE", "WORKER", "PROBLEM"),
-                sorted(rows),
-                cut=("PROBLEM", "FROM", "TOOLS"),
-            )
+        click.echo(table(("PLUGIN", "STATE", "TOOLS", "FROM", "LANE", "WORKER"), sorted(rows), cut=("FROM", "TOOLS")))
+        _echo_problems(
+            (plugin["plugin"], worker["worker"], problem)
+            for worker in answer["workers"]
+            for plugin in worker["plugins"]
+            for problem in plugin["problems"]
         )
     elif answer["workers"]:
         click.echo("no worker has a plugin; docs/plugins.md shows how to write one")
@@ -72,7 +72,12 @@ def check(cli: CliContext) -> None:
     elif answer["ok"]:
         click.echo(f"no problems on {answer['workers']} workers")
     else:
-        rows = [(each["plugin"], each["worker"], printable(each["problem"])) for each in answer["problems"]]
-        click.echo(table(("PLUGIN", "WORKER", "PROBLEM"), rows, cut=("PROBLEM",)))
+        _echo_problems((each["plugin"], each["worker"], each["problem"]) for each in answer["problems"])
     if not answer["ok"]:
         sys.exit(Exit.RUN_FAILED)
+
+
+def _echo_problems(problems: Iterable[tuple[str, str, str]]) -> None:
+    """One line each, below the table: a reason that is cut to fit a column helps nobody."""
+    for plugin, worker, problem in problems:
+        click.echo(f"{plugin} on {worker}: {printable(problem)}")

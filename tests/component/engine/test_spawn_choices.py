@@ -156,6 +156,20 @@ def test_the_timeout_of_children_by_configuration_and_by_call(make_engine: MakeE
     assert first.deadline_at - first.started_at == 9000
 
 
+def test_the_timeout_of_a_child_holds_for_later_messages_also_when_its_parent_is_gone(engine: EngineHarness) -> None:
+    first_turn(engine, call({"tool": "sessions_spawn", "input": {"task": "x", "runTimeoutSeconds": 3}}))
+    only = child(engine)
+    settle(engine)
+    engine.stores.redis.delete(engine.stores.keys.ctl(SESSION))
+
+    later = engine.say("and now?", only.session_key)
+
+    assert later.run is not None
+    found = engine.stores.reader.run(later.run)
+    assert found is not None
+    assert (found.timeout_ms, found.batch) == (3000, None)
+
+
 @pytest.mark.parametrize("config", [with_subagents(maxConcurrent=1), {"lanes": {"subagent": {"maxConcurrent": 1}}}])
 def test_max_concurrent_caps_the_lane(make_engine: MakeEngine, config: dict[str, Any]) -> None:
     # Given two children where one may work at a time

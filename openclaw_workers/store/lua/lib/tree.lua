@@ -128,6 +128,10 @@ end
 local function follow_up(old_key, run_key, run, batch_key, open_key, now)
   local about = reports_to(old_key)
   if not about then
+    local old = fields(old_key, "timeout_ms", "spawn_mode")
+    if old.spawn_mode == "run" then
+      set_fields(run_key, old) -- its time limit outlives its parent
+    end
     return
   end
   local copied = { "live_key", "tree_key", "events_key", "ctl_key", "children_key", "requester_session_key",
