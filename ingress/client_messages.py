@@ -21,7 +21,7 @@ from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.engine.intake.accept import PreparedCommand, PreparedMessage
-from openclaw_workers.engine.intake.message_text import message_id_for
+from openclaw_workers.engine.intake.clean_text import message_id_for
 from openclaw_workers.engine.routing.addressing import TERMINAL, Origin, session_for, terminal_origin
 from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 from openclaw_workers.errors import BadInput, NotFound

@@ -19,7 +19,7 @@ from ingress.events.session_events import Hub
 from ingress.scripts import Scripts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
-from openclaw_workers.config.secrets import secret_values
+from openclaw_workers.config.tool_secrets import secret_values
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.tokens import Token
 from openclaw_workers.engine.access.person import PersonAuthority, authority_of_person

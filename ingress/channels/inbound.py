@@ -18,7 +18,7 @@ from openclaw_workers.domain.sent_files import SentFile
 from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
 from openclaw_workers.engine.access.message_text import text_for_model
 from openclaw_workers.engine.intake.accept import Intake
-from openclaw_workers.engine.intake.message_text import message_id_for
+from openclaw_workers.engine.intake.clean_text import message_id_for
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.outbox import Outbox
 

@@ -30,7 +30,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.engine.attachments import INBOX_FOLDER, attach
-from openclaw_workers.engine.intake.message_text import message_id_for
+from openclaw_workers.engine.intake.clean_text import message_id_for
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
@@ -98,7 +98,7 @@ def accept(context: IngressContext, wanted: Wanted) -> Queued | Rejected | Answe
     said = wanted.conversation.message
     files = _attached(context, wanted.session, said.files)
     if wanted.is_stateless:
-        context.stores.sessions.seed(
+        context.stores.sessions.create_temporary(
             wanted.session,
             [_entry(context, wanted.session, each) for each in wanted.conversation.earlier],
             row={"sessionKind": "main", "chatType": chat_type(wanted.session)},

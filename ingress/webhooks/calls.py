@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from ingress.errors import HttpError
 from ingress.webhooks.templates import Payload, has_fields, render_key, render_text, whole
 from openclaw_workers.config.base import WEEK_SECONDS, Thinking
-from openclaw_workers.config.hooks import HookMappingSettings, WakeMode
+from openclaw_workers.config.webhooks import HookMappingSettings, WakeMode
 from openclaw_workers.domain.untrusted import wrap
 
 MOST_KEY_CHARS = 256

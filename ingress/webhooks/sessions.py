@@ -8,9 +8,9 @@ import uuid
 
 from ingress.errors import HttpError
 from ingress.webhooks.calls import WantedSession
-from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.resolve import default_agent_id, resolve_agent_id
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.config.webhooks import HooksSettings
 from openclaw_workers.domain.ids import SessionKey, new_uuid
 from openclaw_workers.domain.session_key import Kind, classify, hook_key, main_key
 from openclaw_workers.engine.routing.addressing import SessionRules, named_session

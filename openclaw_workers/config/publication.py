@@ -29,9 +29,9 @@ from openclaw_workers.config.loader import (
     put,
 )
 from openclaw_workers.config.normalise import Normaliser
-from openclaw_workers.config.references import as_written, holds_secret, texts, with_texts, without_secrets
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.config.schema_tree import Loc, dotted
+from openclaw_workers.config.secret_references import as_written, holds_secret, texts, with_texts, without_secrets
 from openclaw_workers.config.settings import Settings
 
 SCHEMA = 1

@@ -12,17 +12,17 @@ from openclaw_workers.config.channels import ChannelsSettings
 from openclaw_workers.config.cron import CronSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
 from openclaw_workers.config.gateway import GatewaySettings
-from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.mcp import McpSettings
 from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.metrics import MetricsSettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
-from openclaw_workers.config.secrets import SecretName, SecretSettings
 from openclaw_workers.config.session import SessionSettings
 from openclaw_workers.config.skills import SkillsSettings
+from openclaw_workers.config.tool_secrets import SecretName, SecretSettings
 from openclaw_workers.config.tools import ToolsSettings
+from openclaw_workers.config.webhooks import HooksSettings
 
 
 class Settings(Section):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.engine.access.gate import AccessGate
-from openclaw_workers.engine.access.pairing import PairingService
+from openclaw_workers.engine.access.pairing_approval import PairingService
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.delivery.chats import push_channels
 from openclaw_workers.engine.intake.system_events import SystemEvents
@@ -14,7 +14,7 @@ from openclaw_workers.engine.maintenance.decide import Rules
 from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
 from openclaw_workers.engine.schedules.delivery import JobDelivery
 from openclaw_workers.engine.schedules.fire import Firing
-from openclaw_workers.engine.schedules.makers import Makers
+from openclaw_workers.engine.schedules.job_creators import JobCreators
 from openclaw_workers.engine.schedules.service import JobService
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.stores import Stores
@@ -33,8 +33,8 @@ def firing_of(stores: Stores, waker: Waker) -> Firing:
     return Firing(stores.schedules, intake_of(stores, waker), system_events_of(stores, waker), targets)
 
 
-def makers_of(stores: Stores) -> Makers:
-    return Makers(stores.settings, stores.pairings, stores.tokens, stores.schedules)
+def job_creators_of(stores: Stores) -> JobCreators:
+    return JobCreators(stores.settings, stores.pairings, stores.tokens, stores.schedules)
 
 
 def job_delivery_of(stores: Stores) -> JobDelivery:

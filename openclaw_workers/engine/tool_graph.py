@@ -17,8 +17,8 @@ from openclaw_workers.engine.approvals.turn_questions import QuestionTools
 from openclaw_workers.engine.base_graph import BaseGraph
 from openclaw_workers.engine.client_graph import (
     control_of,
+    job_creators_of,
     jobs_of,
-    makers_of,
     system_events_of,
 )
 from openclaw_workers.engine.delivery.chats import push_channels
@@ -127,7 +127,7 @@ class ToolGraph(BaseGraph):
             events=system_events_of(stores, self.waker),
             targets=self.targets,
             reader=stores.reader,
-            makers=makers_of(stores),
+            creators=job_creators_of(stores),
         )
 
     @cached_property

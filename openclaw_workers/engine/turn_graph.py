@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from openclaw_workers.config.resolve import model_aliases
-from openclaw_workers.config.secrets import secret_values
+from openclaw_workers.config.tool_secrets import secret_values
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.sandbox.report import SandboxReports

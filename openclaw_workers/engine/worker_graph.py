@@ -19,9 +19,9 @@ from openclaw_workers.engine.archives.lines import ArchiveLines
 from openclaw_workers.engine.client_graph import (
     control_of,
     firing_of,
+    job_creators_of,
     job_delivery_of,
     maintenance_of,
-    makers_of,
     system_events_of,
 )
 from openclaw_workers.engine.delivery.chats import ChatDelivery
@@ -47,10 +47,10 @@ from openclaw_workers.engine.sweep.forget import DueRecords
 from openclaw_workers.engine.sweep.lost_model_call import DueLostCalls
 from openclaw_workers.engine.sweep.memory_note import DueMemoryNotes
 from openclaw_workers.engine.sweep.pace import SweepPace
+from openclaw_workers.engine.sweep.recover_turn import DueTurns
 from openclaw_workers.engine.sweep.relay import DueRelays
 from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
-from openclaw_workers.engine.sweep.turn import DueTurns
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn_graph import TurnGraph
 from openclaw_workers.engine.wake import Waker
@@ -140,7 +140,7 @@ class WorkerEngine(TurnGraph):
             due=stores.due,
             firing=firing_of(stores, self.waker),
             beats=self.heartbeats,
-            makers=makers_of(stores),
+            creators=job_creators_of(stores),
             delivery=job_delivery_of(stores),
             is_enabled=self.loaded.settings.cron.enabled,
             is_elsewhere=self.places.is_elsewhere,

@@ -15,7 +15,7 @@ from threading import Lock
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.skills.commands import skill_commands
-from openclaw_workers.skills.gate import SkillHost
+from openclaw_workers.skills.eligibility import SkillHost
 from openclaw_workers.skills.listing import location, skill_list
 from openclaw_workers.skills.roots import Root, SkillPlaces
 from openclaw_workers.skills.scan import RootScan, scan

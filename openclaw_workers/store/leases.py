@@ -35,7 +35,7 @@ class Ticked:
 
 
 @dataclass(frozen=True, slots=True)
-class Rescue:
+class Recovery:
     """What to do about a session: `wake` its run, have any worker `end` it, `settle` it with `lease`, or nothing."""
 
     verb: str
@@ -103,7 +103,7 @@ class Leases:
             dict(zip(moves[::2], moves[1::2], strict=True)),
         )
 
-    def rescue(
+    def recover(
         self,
         session: SessionKey,
         lane: Lane,
@@ -114,7 +114,7 @@ class Leases:
         max_attempts: int,
         is_placed: bool = True,
         delivery: Delivery = NO_DELIVERY,
-    ) -> tuple[RunId | None, Rescue]:
+    ) -> tuple[RunId | None, Recovery]:
         """Look at one due session; returns its current run and what is to be done.
 
         `is_placed`: its turns run only where a worker sees the files of its agent. `delivery`: what the chat is sent if
@@ -128,7 +128,7 @@ class Leases:
             current = RunId(str(run or ""))
             reply = run_script(
                 self._redis,
-                "rescue",
+                "recover",
                 keys={
                     **k.for_session(session, "ctl", "events", "row"),
                     **k.shared("due", "running", "suspects", "sweep", "outgoing"),
@@ -158,9 +158,9 @@ class Leases:
                     run = other
                 case ["settle", token, granted, losses, stood_still]:
                     lease = Lease(session, current, lane, token)
-                    return current, Rescue("settle", lease, pairs(granted), int(losses), bool(stood_still))
+                    return current, Recovery("settle", lease, pairs(granted), int(losses), bool(stood_still))
                 case [verb, granted]:
-                    return current, Rescue(verb, granted=pairs(granted))
+                    return current, Recovery(verb, granted=pairs(granted))
                 case [verb]:
-                    return current, Rescue(verb)
-        return None, Rescue("wait")
+                    return current, Recovery(verb)
+        return None, Recovery("wait")

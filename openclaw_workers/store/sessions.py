@@ -86,7 +86,7 @@ class Sessions:
         if reply[0] == "memory":
             raise StoreFull(int(reply[1]))
 
-    def seed(
+    def create_temporary(
         self, key: SessionKey, entries: Sequence[TranscriptEntry], *, row: Mapping[str, str], keep_seconds: int
     ) -> bool:
         """Create a session that begins with these entries; it goes, without an archive, when it was not used so long.
@@ -99,7 +99,7 @@ class Sessions:
         k = self._keys
         reply = run_script(
             self._redis,
-            "seed",
+            "create_temporary",
             keys={**k.for_session(key, "row", "log"), **k.shared("sessions", "due", "memory")},
             args={
                 "session": key,

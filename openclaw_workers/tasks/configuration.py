@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from openclaw_workers.config.changes import as_started, restart_pending
 from openclaw_workers.config.host import Host, find_host
-from openclaw_workers.config.needs import Variables, variables_of
+from openclaw_workers.config.required_variables import Variables, variables_of
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.fleet_config import WITHOUT_SECRETS_VARIABLE, configs_of, load_version
 from openclaw_workers.engine.worker.config_follower import Following

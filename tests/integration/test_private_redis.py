@@ -16,8 +16,8 @@ import redis
 from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.private_redis import HEADER, SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.local.redis_binary import RedisBinary, find_redis_server, find_redis_servers
-from openclaw_workers.cli.local.redis_trouble import MANIFEST, explain
-from openclaw_workers.cli.local.redis_writer import can_read, choose_server
+from openclaw_workers.cli.local.redis_data_version import can_read, choose_server
+from openclaw_workers.cli.local.redis_start_errors import MANIFEST, explain
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, is_free
 from openclaw_workers.errors import BadInput
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of

@@ -215,7 +215,7 @@ class Sessions(RuleBasedStateMachine):
             case "commit repeated" if self.committed is not None:
                 self.commit_again(*self.committed)
             case "sweep" if self.owner is not None:
-                assert self.store.rescue().verb == "wait"
+                assert self.store.recover().verb == "wait"
             case "late write" if self.gone:
                 self.late_write(*data.draw(st.sampled_from(self.gone)))
             case "stop":
@@ -277,13 +277,13 @@ class Sessions(RuleBasedStateMachine):
 
     def lease_runs_out(self) -> None:
         self.store.expire()
-        rescue = self.store.rescue(max_attempts=MAX_ATTEMPTS)
+        recover = self.store.recover(max_attempts=MAX_ATTEMPTS)
         self._lose_owner()
         given_up = self.model.lose()
-        assert rescue.verb == ("settle" if given_up else "end" if self.model.stopped else "wake")
-        if rescue.lease is not None:
+        assert recover.verb == ("settle" if given_up else "end" if self.model.stopped else "wake")
+        if recover.lease is not None:
             outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED)
-            self.store.turns("sweeper").commit(rescue.lease, "main", outcome)
+            self.store.turns("sweeper").commit(recover.lease, "main", outcome)
             self.model.end("failed")
 
     def late_write(self, worker: str, taken: Taken) -> None:

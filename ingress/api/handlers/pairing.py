@@ -6,7 +6,7 @@ from typing import Any
 
 from ingress.api.models.inputs import Name
 from ingress.api.table import Call, Input, NoInput
-from openclaw_workers.engine.access.pairing import PairingService
+from openclaw_workers.engine.access.pairing_approval import PairingService
 from openclaw_workers.engine.client_graph import pairing_of
 from openclaw_workers.views.pairing import admission_json, pairing_json
 

@@ -7,23 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.backend.local_agents import LocalAgents
+    from openclaw_workers.cli.backend.local_channels import LocalChannels
     from openclaw_workers.cli.backend.local_config import LocalConfig
-    from openclaw_workers.cli.backend.local_edge import LocalEdge
-    from openclaw_workers.cli.backend.local_facts import LocalFacts
+    from openclaw_workers.cli.backend.local_messages import LocalMessages
+    from openclaw_workers.cli.backend.local_overview import LocalOverview
     from openclaw_workers.cli.backend.local_runs import LocalRuns
     from openclaw_workers.cli.backend.local_sessions import LocalSessions
     from openclaw_workers.cli.backend.local_status import LocalStatus
-    from openclaw_workers.cli.backend.local_talk import LocalTalk
     from openclaw_workers.cli.backend.local_workers import LocalWorkers
     from openclaw_workers.cli.backend.opened import Opened
 
     class LocalBackend(
-        LocalStatus, LocalTalk, LocalSessions, LocalRuns, LocalFacts, LocalEdge, LocalAgents, LocalWorkers, LocalConfig
+        LocalStatus,
+        LocalMessages,
+        LocalSessions,
+        LocalRuns,
+        LocalOverview,
+        LocalChannels,
+        LocalAgents,
+        LocalWorkers,
+        LocalConfig,
     ):
         """Implements `Backend` with the rights of the owner."""
 
 else:
-    PARTS = ("Status", "Talk", "Facts", "Runs", "Sessions", "Edge", "Agents", "Workers", "Config")
+    PARTS = ("Status", "Messages", "Overview", "Runs", "Sessions", "Channels", "Agents", "Workers", "Config")
     """In the order in which a method is looked for: those that load little, and that people use most, come first."""
 
     class LocalBackend:

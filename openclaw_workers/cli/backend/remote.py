@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
 from openclaw_workers.cli.backend.remote_agents import RemoteAgents
+from openclaw_workers.cli.backend.remote_channels import RemoteChannels
 from openclaw_workers.cli.backend.remote_config import RemoteConfig
-from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.cli.backend.remote_workers import RemoteWorkers
 from openclaw_workers.client.sent_files import upload_json
 from openclaw_workers.domain.accepted import Answered, Queued, Rejected
@@ -19,7 +19,7 @@ from openclaw_workers.remote.blocking_reader import BlockingHttpReader
 MOST_LISTED = 1000
 
 
-class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
+class RemoteBackend(RemoteChannels, RemoteAgents, RemoteWorkers, RemoteConfig):
     """Implements `Backend` with the rights of a token."""
 
     def __init__(self, address: ApiAddress) -> None:

@@ -11,8 +11,8 @@ import redis
 
 from openclaw_workers.cli.local.child_spec import ChildSpec
 from openclaw_workers.cli.local.redis_binary import RedisBinary
-from openclaw_workers.cli.local.redis_trouble import refuse_to_start_empty
-from openclaw_workers.cli.local.redis_writer import record_writer
+from openclaw_workers.cli.local.redis_data_version import record_writer
+from openclaw_workers.cli.local.redis_start_errors import refuse_to_start_empty
 from openclaw_workers.cli.local.saved_endpoint import LOOPBACK, SavedEndpoint
 from openclaw_workers.state_dir import not_ours, write_private
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
+from openclaw_workers.cli.local import flower, ingress, private_redis, redis_start_errors, workers
 from openclaw_workers.cli.local.child_spec import Starter
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console
@@ -16,7 +16,7 @@ from openclaw_workers.cli.local.flower_refresh import FlowerRefresh
 from openclaw_workers.cli.local.fork_server import NAME as FORK_SERVER
 from openclaw_workers.cli.local.fork_server import ForkServer
 from openclaw_workers.cli.local.redis_binary import find_redis_servers
-from openclaw_workers.cli.local.redis_writer import choose_server
+from openclaw_workers.cli.local.redis_data_version import choose_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
 from openclaw_workers.cli.local.start_program import start_program
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
@@ -166,7 +166,7 @@ class LocalProcesses:
             # Another process took the port after we had checked it.
             self.supervisor.drop(spec.name)
         assert failure is not None
-        raise redis_trouble.explain(failure.tail, self._plan.state_dir, binary, failure.why)
+        raise redis_start_errors.explain(failure.tail, self._plan.state_dir, binary, failure.why)
 
     def _wait_for_fork_server(self) -> None:
         """Go on without it if it does not start: children are then programs of their own."""

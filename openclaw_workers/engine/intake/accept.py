@@ -20,9 +20,9 @@ from openclaw_workers.engine.attachments import MessageFiles
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
+from openclaw_workers.engine.intake.clean_text import clean, clean_id, text_for_model, text_to_keep
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext, CommandServices
 from openclaw_workers.engine.intake.commands.parse import ParsedCommand, parse_command
-from openclaw_workers.engine.intake.message_text import clean, clean_id, text_for_model, text_to_keep
 from openclaw_workers.engine.intake.skill_commands import SkillFinder
 from openclaw_workers.engine.intake.turn_options import checked_model, checked_thinking
 from openclaw_workers.engine.routing.row_fields import delivery_fields

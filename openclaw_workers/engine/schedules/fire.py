@@ -17,7 +17,7 @@ from openclaw_workers.engine.delivery.notice_texts import JOB_MISSED, JOB_STOPPE
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.schedules.delivery import JobDelivery
-from openclaw_workers.engine.schedules.makers import Makers
+from openclaw_workers.engine.schedules.job_creators import JobCreators
 from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.logger import get_logger
@@ -140,7 +140,7 @@ class DueJobs:
         due: DueItems,
         firing: Firing,
         beats: Beats,
-        makers: Makers,
+        creators: JobCreators,
         delivery: JobDelivery,
         is_enabled: bool,
         is_elsewhere: Callable[[str], bool],
@@ -150,7 +150,7 @@ class DueJobs:
         self._due = due
         self._firing = firing
         self._beats = beats
-        self._makers = makers
+        self._creators = creators
         self._delivery = delivery
         self._is_enabled = is_enabled
         self._is_elsewhere = is_elsewhere
@@ -194,7 +194,7 @@ class DueJobs:
             return True
         try:
             # Asked at each time, not when the job was made: owners change.
-            if not self._makers.may(job):
+            if not self._creators.may(job):
                 self._stop(job, due, found.following)
                 return False
             is_taken = self._fire(stored, JobFiring(job.id, due, found.following), now)

@@ -13,7 +13,7 @@ from openclaw_workers.clock import iso
 from openclaw_workers.domain.job import JobDraft
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.system_events import SystemEvents
-from openclaw_workers.engine.schedules.makers import Makers
+from openclaw_workers.engine.schedules.job_creators import JobCreators
 from openclaw_workers.engine.schedules.service import JobService
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.errors import BadInput, NotFound
@@ -33,7 +33,7 @@ class ScheduleTools:
     events: SystemEvents
     targets: Targets
     reader: Reader
-    makers: Makers
+    creators: JobCreators
 
     def for_turn(self, taken: Taken) -> TurnSchedules:
         return TurnSchedules(self, taken)
@@ -79,7 +79,7 @@ class TurnSchedules:
                 authority=self.taken.authority,
                 created_by=session,
                 current=session,
-                maker=self.tools.makers.of_turn(self.taken),
+                maker=self.tools.creators.of_turn(self.taken),
                 job_id=job_id,
             )
         return {"job": _shown(stored), "next": [iso(each) for each in jobs.next_times(stored.job)]}

@@ -8,7 +8,7 @@ from pathlib import Path
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.intake.commands.registry import COMMANDS
 from openclaw_workers.skills.catalog import SkillCatalog
-from openclaw_workers.skills.gate import SkillHost
+from openclaw_workers.skills.eligibility import SkillHost
 from openclaw_workers.skills.roots import SkillPlaces
 
 RESERVED = frozenset({"skill", *(name for command in COMMANDS.values() for name in command.names)})

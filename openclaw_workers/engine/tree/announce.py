@@ -21,9 +21,9 @@ from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_bat
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
-from openclaw_workers.engine.hooks import fire
 from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.engine.tree.report import partial_of, report
+from openclaw_workers.engine.tree.subagent_hooks import fire
 from openclaw_workers.engine.wake import Waker, wake_run
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.due import DueItems

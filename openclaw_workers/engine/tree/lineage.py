@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from openclaw_workers.config.agents import AgentSettings
 from openclaw_workers.config.subagents import SubagentsSettings
-from openclaw_workers.domain.group_place import GroupPlace
+from openclaw_workers.domain.channel_group import ChannelGroup
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, least_authority
 from openclaw_workers.domain.session_key import Kind, parse_key, subagent_depth_from_key
@@ -66,14 +66,14 @@ def root_of(session: SessionKey, row: Mapping[str, str]) -> SessionKey:
     return SessionKey(row.get("rootSessionKey") or session)
 
 
-def group_of(session: SessionKey, row: Mapping[str, str], senders: tuple[str, ...] = ()) -> GroupPlace | None:
+def group_of(session: SessionKey, row: Mapping[str, str], senders: tuple[str, ...] = ()) -> ChannelGroup | None:
     """The group whose tool policy applies: a spawned session has that of the turn that spawned it."""
     if row.get("spawnedBy"):
-        return GroupPlace.parse(row.get("toolGroup", ""))
+        return ChannelGroup.parse(row.get("toolGroup", ""))
     parsed = parse_key(session)
     if parsed.kind not in (Kind.GROUP, Kind.CHANNEL):
         return None
-    return GroupPlace(parsed.channel, row.get("lastAccountId", ""), parsed.peer, senders)
+    return ChannelGroup(parsed.channel, row.get("lastAccountId", ""), parsed.peer, senders)
 
 
 def senders_of(bound: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

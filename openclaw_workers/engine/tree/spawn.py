@@ -16,10 +16,10 @@ from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import AnnounceMode, SpawnMode, batch_id, child_run_id
 from openclaw_workers.engine.agent_configs import AgentConfigs
-from openclaw_workers.engine.hooks import fire
 from openclaw_workers.engine.tree.child import Parent, build_child
 from openclaw_workers.engine.tree.lineage import depth_of, root_of
 from openclaw_workers.engine.tree.spawn_checks import Refusal, check
+from openclaw_workers.engine.tree.subagent_hooks import fire
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import StoreFull, ToolError
 from openclaw_workers.store.reader import Reader

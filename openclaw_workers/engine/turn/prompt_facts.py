@@ -17,7 +17,7 @@ from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.clock import zone_name
 from openclaw_workers.config.resolve import AgentConfig
-from openclaw_workers.domain.group_place import GroupPlace
+from openclaw_workers.domain.channel_group import ChannelGroup
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
@@ -46,7 +46,7 @@ class SessionPosition:
     sandbox: SandboxPlan | None = None
     """Where its commands run; None: on the host."""
 
-    group: GroupPlace | None = None
+    group: ChannelGroup | None = None
     """The group whose tool policy applies."""
     is_sandboxed: bool = False
     incompatible_tools: tuple[str, ...] = ()

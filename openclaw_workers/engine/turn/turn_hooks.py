@@ -8,8 +8,8 @@ import structlog
 
 from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.domain.tree import own_batch
-from openclaw_workers.engine.hooks import fire
 from openclaw_workers.engine.tree.lineage import authority_of
+from openclaw_workers.engine.tree.subagent_hooks import fire
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.hooks import Event, Hooks
 from openclaw_workers.store.reader import Reader

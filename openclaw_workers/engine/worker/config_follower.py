@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 
 from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.needs import Variables
+from openclaw_workers.config.required_variables import Variables
 from openclaw_workers.errors import OpenClawError, StoreUnavailable
 from openclaw_workers.version import VERSION
 

@@ -22,7 +22,7 @@ from openclaw_workers.tools.mcp.failures import failure_text
 from openclaw_workers.tools.mcp.flood_guard import FloodGuard
 from openclaw_workers.tools.mcp.http_transport import http_transport
 from openclaw_workers.tools.mcp.listing import listed_tools
-from openclaw_workers.tools.mcp.state import ServerState
+from openclaw_workers.tools.mcp.server_health import ServerState
 from openclaw_workers.tools.mcp.stdio_transport import stdio_transport
 from openclaw_workers.tools.mcp.tool import McpTool
 

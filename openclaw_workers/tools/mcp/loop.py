@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from openclaw_workers.config.mcp import McpServerSettings
 from openclaw_workers.tools.mcp.connection import ServerConnection
-from openclaw_workers.tools.mcp.state import ServerState
+from openclaw_workers.tools.mcp.server_health import ServerState
 
 
 def run_connections(

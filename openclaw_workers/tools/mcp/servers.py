@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from openclaw_workers.config.mcp import McpServerSettings, McpSettings
-from openclaw_workers.tools.mcp.state import ServerState, ToolSet
+from openclaw_workers.tools.mcp.server_health import ServerState, ToolSet
 
 log = structlog.get_logger(__name__)
 

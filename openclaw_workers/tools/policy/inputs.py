@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from openclaw_workers.domain.group_place import GroupPlace
+from openclaw_workers.domain.channel_group import ChannelGroup
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tree import Role
 
@@ -17,7 +17,7 @@ class PolicyInputs:
     depth: int = 0
     role: Role = Role.MAIN
     authority: Authority = Authority.OWNER
-    group: GroupPlace | None = None
+    group: ChannelGroup | None = None
     is_sandboxed: bool = False
     incompatible: tuple[str, ...] = ()
     """Tools that the session's channel cannot be used with."""

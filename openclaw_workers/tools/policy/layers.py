@@ -22,7 +22,7 @@ from typing import Any, Final
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.tools import ProviderToolPolicy, ToolFilter, ToolPolicySettings
-from openclaw_workers.domain.group_place import GroupPlace
+from openclaw_workers.domain.channel_group import ChannelGroup
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.tools.policy.inputs import PolicyInputs
@@ -110,12 +110,12 @@ def _by_provider(given: ToolPolicySettings, model: str, where: str) -> tuple[Pro
     return None, where
 
 
-def _group(settings: Settings, place: GroupPlace | None) -> tuple[Rule, ...]:
+def _group(settings: Settings, place: ChannelGroup | None) -> tuple[Rule, ...]:
     found = _group_tools(settings, place)
     return tuple(rule for each in found for rule in (*_lists(*each), *_profile(each, (None, ""))))
 
 
-def _group_tools(settings: Settings, place: GroupPlace | None) -> list[tuple[ProviderToolPolicy, str]]:
+def _group_tools(settings: Settings, place: ChannelGroup | None) -> list[tuple[ProviderToolPolicy, str]]:
     """The policies of a group that hold for those who asked; a group that has none has those of `*`."""
     channel: Any = getattr(settings.channels, place.channel, None) if place else None
     account = channel.account(place.account_id or "default") if channel is not None and place else None

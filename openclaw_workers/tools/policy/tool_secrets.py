@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from openclaw_workers.config.secrets import SecretSettings
+from openclaw_workers.config.tool_secrets import SecretSettings
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.policy.names import catalogue_of
 

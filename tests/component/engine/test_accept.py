@@ -12,7 +12,7 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.session_row import DeliveryContext
 from openclaw_workers.domain.untrusted import CLOSE
-from openclaw_workers.engine.intake.message_text import MAX_TEXT_BYTES, message_id_for
+from openclaw_workers.engine.intake.clean_text import MAX_TEXT_BYTES, message_id_for
 from openclaw_workers.errors import BadInput, StoreUnavailable
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.support.redis_server import RedisServer, free_port

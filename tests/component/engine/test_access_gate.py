@@ -15,7 +15,7 @@ from openclaw_workers.domain.pairing import as_code
 from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
 from openclaw_workers.engine.access.message_text import CONTEXT_CHARS, text_for_model
 from openclaw_workers.engine.client_graph import gate_of, pairing_of
-from openclaw_workers.engine.intake.message_text import message_id_for
+from openclaw_workers.engine.intake.clean_text import message_id_for
 from openclaw_workers.errors import ConflictError, NotFound
 from openclaw_workers.store.group_context import ContextMessage
 from tests.component.engine.conftest import EngineHarness, MakeEngine

@@ -65,10 +65,10 @@ def test_a_paired_owner_who_is_revoked(make_engine: MakeEngine) -> None:
     engine = make_engine(telegram())
     pairing_of(engine.stores).approve("telegram:42")
     job = made(engine, CHAT, sender_id="42")
-    makers = engine.built.due_jobs._makers
-    assert makers.may(job)
+    creators = engine.built.due_jobs._creators
+    assert creators.may(job)
     pairing_of(engine.stores).revoke("telegram:42")
-    assert not makers.may(job)
+    assert not creators.may(job)
 
 
 @pytest.mark.parametrize("channel", ["http", "web"])
@@ -78,10 +78,10 @@ def test_a_job_of_a_token_ends_with_it(make_engine: MakeEngine, channel: str) ->
     token, _ = tokens.create(Scope.ADMIN)
     job = made(engine, Route(channel=channel, to=token.id))
     assert job.maker == f"token:{token.id}"
-    makers = engine.built.due_jobs._makers
-    assert makers.may(job)
+    creators = engine.built.due_jobs._creators
+    assert creators.may(job)
     tokens.revoke(token.id)
-    assert not makers.may(job)
+    assert not creators.may(job)
 
 
 def test_a_job_made_in_a_scheduled_turn_has_the_maker_of_that_job(make_engine: MakeEngine) -> None:

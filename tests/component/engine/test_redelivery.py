@@ -10,7 +10,7 @@ from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import Lane, RunState
-from openclaw_workers.engine.intake.message_text import message_id_for
+from openclaw_workers.engine.intake.clean_text import message_id_for
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness
 from tests.support.programs import program, say

@@ -98,10 +98,10 @@ def test_a_lost_call_has_the_id_its_owner_knows_it_by_although_a_sweeper_died_to
     engine.say("hello")
     slept = engine.take()
     engine.set_ctl("lease_until", 1)
-    _, rescue = engine.stores.leases.rescue(
+    _, recovery = engine.stores.leases.recover(
         SESSION, Lane.MAIN, WorkerId("dies"), oldest_wake_ms=0, cap=0, max_attempts=1
     )
-    assert rescue.lease is not None
+    assert recovery.lease is not None
     engine.set_ctl("lease_until", 1)
     fall_due(engine, TURN + SESSION)
     engine.sweeper.sweep()

@@ -11,12 +11,12 @@ KEY = SessionKey("agent:main:openai:1")
 ITEM = f"cleanup|{KEY}"
 
 
-def seed(engine: EngineHarness, keep_seconds: int) -> None:
+def create(engine: EngineHarness, keep_seconds: int) -> None:
     entries: list[TranscriptEntry] = [
         UserEntry(content=[TextBlock(text="a")]),
         AssistantEntry(content=[TextBlock(text="b")]),
     ]
-    assert engine.stores.sessions.seed(KEY, entries, row={"sessionKind": "main"}, keep_seconds=keep_seconds)
+    assert engine.stores.sessions.create_temporary(KEY, entries, row={"sessionKind": "main"}, keep_seconds=keep_seconds)
 
 
 def sweep(engine: EngineHarness) -> float | None:
@@ -27,7 +27,7 @@ def sweep(engine: EngineHarness) -> float | None:
 
 
 def test_one_that_was_not_used_is_deleted_without_an_archive(engine: EngineHarness) -> None:
-    seed(engine, keep_seconds=0)
+    create(engine, keep_seconds=0)
     engine.say(as_text(program(say("c"))), KEY)
     engine.work()
     assert [entry.role for entry in engine.log(KEY)] == ["user", "assistant", "user", "assistant"]
@@ -40,13 +40,13 @@ def test_one_that_was_not_used_is_deleted_without_an_archive(engine: EngineHarne
 
 
 def test_one_that_was_used_lately_or_is_at_work_stays(engine: EngineHarness) -> None:
-    seed(engine, keep_seconds=3600)
+    create(engine, keep_seconds=3600)
     assert sweep(engine) is not None
     assert engine.stores.reader.session(KEY) is not None
 
 
 def test_one_with_a_message_that_waits_stays(engine: EngineHarness) -> None:
-    seed(engine, keep_seconds=0)
+    create(engine, keep_seconds=0)
     engine.say(as_text(program(say("c"))), KEY)
     assert sweep(engine) is not None
     assert len(engine.log(KEY)) == 2

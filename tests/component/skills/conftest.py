@@ -11,7 +11,7 @@ import pytest
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.skills.catalog import AgentSkills, SkillCatalog
-from openclaw_workers.skills.gate import SkillHost
+from openclaw_workers.skills.eligibility import SkillHost
 from openclaw_workers.skills.roots import SkillPlaces
 
 

@@ -26,7 +26,7 @@ from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Refused, Stopped, stored_form
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.leases import Leases, Rescue
+from openclaw_workers.store.leases import Leases, Recovery
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.reader import Reader
@@ -319,8 +319,8 @@ class StoreHarness:
             to_chat=to_chat,
         )
 
-    def rescue(self, session: SessionKey = SESSION, *, oldest_wake_ms: int = 0, max_attempts: int = 3) -> Rescue:
-        _, rescue = self.leases.rescue(
+    def recover(self, session: SessionKey = SESSION, *, oldest_wake_ms: int = 0, max_attempts: int = 3) -> Recovery:
+        _, recovery = self.leases.recover(
             session,
             Lane.MAIN,
             WorkerId("sweeper"),
@@ -328,17 +328,17 @@ class StoreHarness:
             cap=self.cap,
             max_attempts=max_attempts,
         )
-        return rescue
+        return recovery
 
     def expire(self, session: SessionKey = SESSION) -> None:
         """Let the session's lease and slot run out, as if its worker had been silent for that long."""
         self.redis.hset(self.keys.ctl(session), "lease_until", str(self.now() - 1))
         self.redis.zadd(self.keys.slots(Lane.MAIN), {session: self.now() - 1}, xx=True)
 
-    def crash(self, session: SessionKey = SESSION) -> Rescue:
+    def crash(self, session: SessionKey = SESSION) -> Recovery:
         """The owner dies and a sweep finds out."""
         self.expire(session)
-        return self.rescue(session)
+        return self.recover(session)
 
     # what is stored
 

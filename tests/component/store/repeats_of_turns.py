@@ -179,13 +179,13 @@ def due_in_grace(store: StoreHarness) -> None:
     due(store)
 
 
-def rescue_crashed(store: StoreHarness) -> None:
+def recover_crashed(store: StoreHarness) -> None:
     store.say("one")
     store.take()
     store.crash()
 
 
-def rescue_given_up(store: StoreHarness) -> None:
+def recover_given_up(store: StoreHarness) -> None:
     store.say("one")
     for _ in range(3):
         store.take()
@@ -235,9 +235,9 @@ def trim_archive_whole(store: StoreHarness) -> None:
     assert store.archives.trim(archive, len(entries), size=7, place=HERE) == 0
 
 
-def seed(store: StoreHarness) -> None:
+def create_temporary(store: StoreHarness) -> None:
     entries = [AssistantEntry(content=[TextBlock(text="hello")])]
-    store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
+    store.sessions.create_temporary(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
 
 
 def begin(store: StoreHarness) -> None:
@@ -336,13 +336,13 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "tick": [tick],
     "due": [due, due_in_grace],
     "prune": [prune],
-    "rescue": [rescue_crashed, rescue_given_up],
+    "recover": [recover_crashed, recover_given_up],
     "reset": [reset, reset_in_chat, delete],
     "patch_row": [patch_row],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
     "begin": [begin],
-    "seed": [seed],
+    "create_temporary": [create_temporary],
     "add_event": [add_event],
 }

@@ -15,7 +15,7 @@ def test_a_lost_worker_had_the_run_until_its_last_heartbeat(store: StoreHarness)
     store.take("w1")
     store.expire()
     last_renewal = int(store.ctl("lease_until")) - LEASE_MS
-    store.rescue()
+    store.recover()
     store.commit(store.take("w2"), worker="w2")
 
     lost, after = attempts(store, "run-a")

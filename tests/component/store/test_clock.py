@@ -85,7 +85,7 @@ def test_a_dead_owner_is_found_a_lease_after_the_step(store: StoreHarness, clock
     clock.set(-HOUR)
 
     assert sweep_after_grace(store, clock, -HOUR) == [f"turn|{SESSION}"]
-    assert store.rescue().verb == "wake"
+    assert store.recover().verb == "wake"
 
 
 def test_a_live_owner_keeps_its_run(store: StoreHarness, clock: Clock) -> None:
@@ -94,11 +94,11 @@ def test_a_live_owner_keeps_its_run(store: StoreHarness, clock: Clock) -> None:
     store.due.claim()
 
     clock.set(-HOUR)
-    assert store.rescue().verb == "wait", "also where no sweep has noticed the step yet"
+    assert store.recover().verb == "wait", "also where no sweep has noticed the step yet"
     for passed in range(0, 3 * LEASE_MS // 1000, 2):
         clock.set(-HOUR + passed)
         store.due.claim()
-        assert store.rescue().verb == "wait"
+        assert store.recover().verb == "wait"
         store.leases.tick(WorkerId("w1"), {}, [taken.lease])
 
     assert store.ctl("lease") == taken.lease.token
@@ -115,7 +115,7 @@ def test_a_debounce_does_not_last_as_much_longer(store: StoreHarness, clock: Clo
     clock.set(-HOUR)
 
     assert sweep_after_grace(store, clock, -HOUR) == [f"turn|{SESSION}"]
-    assert store.rescue().verb == "wake"
+    assert store.recover().verb == "wake"
     store.take()
 
 
@@ -143,7 +143,7 @@ def test_a_granted_slot_that_nobody_uses_is_granted_again(make_store: MakeStore,
     clock.set(-HOUR)
 
     sweep_after_grace(store, clock, -HOUR)
-    assert [session for _, session in store.rescue(second).granted] == [second], "it kept its ticket"
+    assert [session for _, session in store.recover(second).granted] == [second], "it kept its ticket"
     slot = store.redis.zscore(store.keys.slots(Lane.MAIN), second)
     assert slot is not None
     assert slot < store.now() + LEASE_MS
@@ -152,11 +152,11 @@ def test_a_granted_slot_that_nobody_uses_is_granted_again(make_store: MakeStore,
 def test_a_lost_wake_up_is_not_taken_for_one_that_still_waits_in_the_queue(store: StoreHarness, clock: Clock) -> None:
     store.say("hi")
     clock.set(-HOUR)
-    assert store.rescue(oldest_wake_ms=store.now()).verb == "wait"
+    assert store.recover(oldest_wake_ms=store.now()).verb == "wait"
 
     clock.set(-HOUR + 60)
 
-    assert store.rescue(oldest_wake_ms=store.now()).verb == "wake", "those in the queue are newer"
+    assert store.recover(oldest_wake_ms=store.now()).verb == "wake", "those in the queue are newer"
 
 
 def test_entries_of_a_rate_limit_that_lie_ahead_hold_nobody_up(store: StoreHarness, clock: Clock) -> None:

@@ -162,9 +162,9 @@ def test_a_sweeper_that_dies_over_a_lost_run_is_not_taken_for_one_that_asked(sto
     store.say("one")
     lease = store.take().lease
     store.expire()
-    assert store.rescue(max_attempts=1).lease is not None
+    assert store.recover(max_attempts=1).lease is not None
     store.expire()
-    assert store.rescue(max_attempts=1).lease is not None
+    assert store.recover(max_attempts=1).lease is not None
     assert store.run(lease.run).dead == [lease.fence]
 
 

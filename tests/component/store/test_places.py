@@ -47,7 +47,7 @@ def queue(store: StoreHarness, place: str = "") -> list[str]:
     return [str(wake) for wake in store.redis.lrange(store.keys.broker_queue(name), 0, -1)]
 
 
-def rescue(store: StoreHarness, **how: Any) -> str:
+def recover(store: StoreHarness, **how: Any) -> str:
     """What the sweep finds when it looks at the session."""
     store.redis.hset(store.keys.sweep, "last", store.now())  # otherwise nobody is judged
     return judge(store, **how)
@@ -56,7 +56,7 @@ def rescue(store: StoreHarness, **how: Any) -> str:
 def judge(store: StoreHarness, **how: Any) -> str:
     sweeper = WorkerId("sweeper/1/a")
     options = {"oldest_wake_ms": 0, "cap": store.cap, "max_attempts": 3, "is_placed": True, **how}
-    return store.leases.rescue(SESSION, Lane.MAIN, sweeper, **options)[1].verb
+    return store.leases.recover(SESSION, Lane.MAIN, sweeper, **options)[1].verb
 
 
 class TestBinding:
@@ -164,7 +164,7 @@ class TestWaiting:
         before = {name: store.ctl(name) for name in ("attempt", "losses", "wakes", "stalls")}
 
         for _ in range(3):
-            assert rescue(store, delivery=to_chat()) == "wait"
+            assert recover(store, delivery=to_chat()) == "wait"
 
         assert {name: store.ctl(name) for name in before} == before
         assert store.events().count("run.waiting") == 1
@@ -177,9 +177,9 @@ class TestWaiting:
         lose(store)
         store.expire()
 
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
         assert (store.ctl("state"), store.ctl("attempt"), store.ctl("losses")) == ("queued", "2", "1")
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
         assert (store.ctl("attempt"), store.ctl("losses")) == ("2", "1")
 
     def test_it_holds_no_slot_and_stands_in_no_line(self, store: StoreHarness) -> None:
@@ -187,14 +187,14 @@ class TestWaiting:
         waiting_run(store)
         store.redis.zadd(store.keys.slots(Lane.MAIN), {SESSION: store.now() + 4_000})
 
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
 
         assert store.redis.zcard(store.keys.slots(Lane.MAIN)) == 0
         assert store.redis.zcard(store.keys.line(Lane.MAIN)) == 0
 
     def test_it_goes_on_when_a_worker_sees_the_place_again(self, store: StoreHarness) -> None:
         waiting_run(store)
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
         assert due_in(store) > 30_000
 
         tick(store, "two", "")
@@ -202,16 +202,16 @@ class TestWaiting:
         tick(store, "one", HERE)
 
         assert due_in(store) <= 0
-        assert rescue(store) == "wake"
+        assert recover(store) == "wake"
         taken = take(store, HERE)
         assert isinstance(taken, Taken)
         assert store.ctl("waits_for") == ""
 
     def test_a_worker_that_takes_no_turns_does_not_wake_it(self, store: StoreHarness) -> None:
         waiting_run(store)
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
         tick(store, "one", HERE, takes_turns=False)
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
 
     def test_the_time_it_waited_is_added_to_its_deadline(self, store: StoreHarness) -> None:
         store.say("hi")
@@ -220,9 +220,9 @@ class TestWaiting:
         assert isinstance(first, Taken)
         lose(store)
         store.expire()
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
         tick(store, "one", HERE)
-        assert rescue(store) == "wake"
+        assert recover(store) == "wake"
 
         again = take(store, HERE)
 
@@ -241,18 +241,18 @@ class TestWaiting:
         assert isinstance(take(store, HERE), Taken)
         lose(store)
         store.expire()
-        assert rescue(store) == "wait"
+        assert recover(store) == "wait"
 
         store.stop()
 
-        assert rescue(store) == "end"
+        assert recover(store) == "end"
         taken = take(store, "")
         assert isinstance(taken, Taken)
         assert taken.abort == "killed"
 
     def test_an_agent_that_runs_anywhere_waits_for_nothing(self, store: StoreHarness) -> None:
         waiting_run(store)
-        assert rescue(store, is_placed=False) == "wake"
+        assert recover(store, is_placed=False) == "wake"
 
 
 def waiting_run(store: StoreHarness) -> None:

@@ -167,7 +167,7 @@ def test_a_deleted_session_leaves_only_what_tells_how_its_messages_ended(store: 
     delete(store)
     late_writes(store, taken)
     assert store.stop() == Stopped(run=None)
-    assert store.rescue().verb == "gone"
+    assert store.recover().verb == "gone"
     assert not store.sessions.patch(SESSION, {"label": "back"})
     assert store.refused(run="run-a") == "gone"
 

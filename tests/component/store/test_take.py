@@ -293,7 +293,7 @@ def test_a_suspect_without_a_place_keeps_no_slot_from_those_behind_it(make_store
     assert isinstance(refused, NotTaken)
     assert (refused.why, [session for _, session in refused.granted]) == ("suspect", [other])
     taken = store.take("w2", session=other, may_suspect=False)
-    store.rescue(suspect)
+    store.recover(suspect)
     assert store.line() == [suspect], "and comes before all others when it is looked at again"
     store.commit(taken, worker="w2")
     store.take("w3", session=suspect)

@@ -27,7 +27,7 @@ def test_a_tick_renews_lease_due_time_and_slot_of_its_own_runs(make_store: MakeS
     assert due is not None
     assert due - now > LEASE_MS - 1000
     assert store.redis.zscore(store.keys.slots(Lane.MAIN), SESSION) > now  # type: ignore[operator]
-    assert store.rescue().verb == "wait"
+    assert store.recover().verb == "wait"
 
 
 def test_a_tick_does_not_renew_what_another_process_owns_now(store: StoreHarness) -> None:
@@ -136,7 +136,7 @@ def test_after_a_freeze_or_a_clock_step_nothing_is_judged_for_one_lease(store: S
     wait, _, items = store.due.claim()
     assert items == []
     assert 0 < wait <= LEASE_MS
-    assert store.rescue().verb == "wait"
+    assert store.recover().verb == "wait"
     assert store.ctl("lease") == taken.lease.token
     assert store.due.claim().items == [], "the grace lasts a lease, not one look"
 
@@ -144,16 +144,16 @@ def test_after_a_freeze_or_a_clock_step_nothing_is_judged_for_one_lease(store: S
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
     assert store.due.claim().items == [f"turn|{SESSION}"]
     store.expire()
-    assert store.rescue().verb == "wake"
+    assert store.recover().verb == "wake"
 
 
-def test_a_rescue_before_any_sweep_noticed_the_freeze_waits_too(store: StoreHarness) -> None:
+def test_a_recover_before_any_sweep_noticed_the_freeze_waits_too(store: StoreHarness) -> None:
     store.say("hi")
     store.take("w1")
     store.expire()
     store.redis.hset(store.keys.sweep, "last", str(store.now() - 2 * LEASE_MS))
 
-    assert store.rescue().verb == "wait"
+    assert store.recover().verb == "wait"
     assert store.ctl("state") == "running"
     due = store.due_at()
     assert due is not None

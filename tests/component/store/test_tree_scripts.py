@@ -114,13 +114,13 @@ def test_a_child_that_waits_for_its_own_is_not_woken_with_nothing_to_say(store: 
     store.redis.zadd(store.keys.due, {f"turn|{A}": 1})
 
     # Then a look at it puts it back to wait until its time is over
-    assert store.rescue(A).verb == "wait"
+    assert store.recover(A).verb == "wait"
     assert store.ctl("state", A) == "parked"
     assert store.due_at(f"turn|{A}") == store.run("run-a").deadline_at
 
     # And once that has come it is woken
     store.redis.hset(store.keys.run("run-a"), "deadline_at", str(store.now() - 1))
-    assert store.rescue(A).verb == "wake"
+    assert store.recover(A).verb == "wake"
 
 
 def test_a_message_to_a_child_whose_parent_is_gone_brings_nothing_of_the_parent_back(store: StoreHarness) -> None:

@@ -60,7 +60,7 @@ def test_a_run_parks_until_the_answer_is_committed(store: StoreHarness) -> None:
     assert committed.answered == (SESSION,)
     assert (store.due_at() or 0) <= store.now()
     assert store.exchanges.waiting_for(OTHER) == set()
-    assert store.rescue().verb == "wake"
+    assert store.recover().verb == "wake"
     assert store.take().resumed
 
 

@@ -13,8 +13,8 @@ from openclaw_workers.config.changes import as_started, changes_between, restart
 from openclaw_workers.config.host import Host, find_host
 from openclaw_workers.config.host_secrets import add_secrets
 from openclaw_workers.config.loader import load_published
-from openclaw_workers.config.needs import variables_of
 from openclaw_workers.config.publication import Draft, draft, written_digest
+from openclaw_workers.config.required_variables import variables_of
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import ConfigurationError
 

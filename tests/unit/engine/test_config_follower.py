@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.needs import Variables
+from openclaw_workers.config.required_variables import Variables
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.worker.config_follower import ConfigFollower, Following
 from openclaw_workers.errors import ConfigurationError, StoreUnavailable

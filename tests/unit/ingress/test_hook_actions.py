@@ -14,8 +14,8 @@ from ingress.webhooks.actions import HookActions
 from ingress.webhooks.calls import AgentCall, mapped_call
 from ingress.webhooks.routes import hook_routes
 from ingress.webhooks.templates import Payload
-from openclaw_workers.config.hooks import HookMappingSettings
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.config.webhooks import HookMappingSettings
 from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import MessageId, SessionId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, Route

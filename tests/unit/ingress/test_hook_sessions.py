@@ -10,8 +10,8 @@ from ingress.errors import HttpError
 from ingress.webhooks.calls import AgentCall, WakeCall, WantedSession, agent_call, mapped_call, mapping_for, wake_call
 from ingress.webhooks.sessions import HookSessions
 from ingress.webhooks.templates import Payload
-from openclaw_workers.config.hooks import HookMappingSettings
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.config.webhooks import HookMappingSettings
 from openclaw_workers.engine.routing.addressing import SessionRules
 from openclaw_workers.errors import NotFound
 

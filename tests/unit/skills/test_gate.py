@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.skills.gate import SkillHost
+from openclaw_workers.skills.eligibility import SkillHost
 from openclaw_workers.skills.skill import Requires, Skill, Source
 
 PROGRAMS = {"git": "/usr/bin/git"}

@@ -14,7 +14,7 @@ from openclaw_workers.tools.mcp.failures import failure_text
 from openclaw_workers.tools.mcp.flood_guard import LINES_PER_WINDOW, Flooded, FloodGuard
 from openclaw_workers.tools.mcp.names import tool_name
 from openclaw_workers.tools.mcp.results import MOST_FILES, answer_blocks
-from openclaw_workers.tools.mcp.state import ServerState
+from openclaw_workers.tools.mcp.server_health import ServerState
 
 
 def test_names_fit_every_api_and_differ() -> None:

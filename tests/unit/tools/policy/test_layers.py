@@ -10,7 +10,7 @@ import pytest
 from openclaw_workers.config.loader import load
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.group_place import GroupPlace
+from openclaw_workers.domain.channel_group import ChannelGroup
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.tree.lineage import senders_of
@@ -21,7 +21,7 @@ from openclaw_workers.tools.policy.policy import ToolPolicy
 from tests.unit.config.test_articles import FIXTURES
 from tests.unit.tools.policy.conftest import EVERY_TOOL, Decide, tool
 
-GROUP = GroupPlace("telegram", "default", "-100")
+GROUP = ChannelGroup("telegram", "default", "-100")
 EIGHT = ("read", "write", "edit", "apply_patch", "exec", "process", "web_search", "memory_search")
 
 
@@ -162,7 +162,7 @@ def test_tools_in_a_group_may_depend_on_who_asks(decide: Decide) -> None:
     }
 
     def allowed(*senders: str) -> set[str]:
-        return set(decide(config, group=GroupPlace("telegram", "default", "-100", senders)).allowed)
+        return set(decide(config, group=ChannelGroup("telegram", "default", "-100", senders)).allowed)
 
     assert {"exec", "write"} <= allowed("7")
     assert ("exec" in allowed("8"), "write" in allowed("8")) == (False, True)
@@ -170,7 +170,7 @@ def test_tools_in_a_group_may_depend_on_who_asks(decide: Decide) -> None:
     assert allowed("1") == {"read", "session_status", "web_search"}
     assert allowed("1", "7", "9") == allowed("1") & allowed("9")
     assert allowed() == allowed("1") & allowed("8") & allowed("9") - {"write"}
-    removed = decide(config, group=GroupPlace("telegram", "default", "-100", ("8",))).removed["exec"]
+    removed = decide(config, group=ChannelGroup("telegram", "default", "-100", ("8",))).removed["exec"]
     assert removed.line.startswith('channels.telegram.groups["-100"].toolsBySender["8"].deny')
 
 
@@ -179,7 +179,7 @@ def test_a_group_without_senders_of_its_own_has_its_tools_and_then_those_of_all_
 
     def has_exec(own: dict[str, Any]) -> bool:
         config = {"channels": {"telegram": {"groups": {"*": everywhere, "-100": own}}}}
-        return "exec" in decide(config, group=GroupPlace("telegram", "default", "-100", ("8",))).allowed
+        return "exec" in decide(config, group=ChannelGroup("telegram", "default", "-100", ("8",))).allowed
 
     assert not has_exec({})
     assert has_exec({"tools": {}})
@@ -187,8 +187,8 @@ def test_a_group_without_senders_of_its_own_has_its_tools_and_then_those_of_all_
 
 
 def test_a_place_is_stored_with_those_who_asked() -> None:
-    for place in (GROUP, GroupPlace("telegram", "", "-1", ("7", "8"))):
-        assert GroupPlace.parse(place.stored()) == place
+    for place in (GROUP, ChannelGroup("telegram", "", "-1", ("7", "8"))):
+        assert ChannelGroup.parse(place.stored()) == place
     assert senders_of([{"senderId": "8"}, {"senderId": "7"}, {"senderId": "8"}]) == ("7", "8")
     assert senders_of([{"senderId": "8"}, {}]) == senders_of([]) == senders_of([{"senderId": "7,8"}]) == ()
 

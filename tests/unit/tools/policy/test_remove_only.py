@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.group_place import GroupPlace
+from openclaw_workers.domain.channel_group import ChannelGroup
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.tools.policy.inputs import PolicyInputs
@@ -48,7 +48,7 @@ INPUTS = st.builds(
     depth=st.integers(0, 3),
     role=st.sampled_from(list(Role)),
     authority=st.sampled_from(list(Authority)),
-    group=st.sampled_from([None, GroupPlace("telegram", "default", "-1")]),
+    group=st.sampled_from([None, ChannelGroup("telegram", "default", "-1")]),
     is_sandboxed=st.booleans(),
     incompatible=st.sampled_from([(), ("exec",)]),
 )

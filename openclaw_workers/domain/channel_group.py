@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPlace:
+class ChannelGroup:
     """A sub-agent has the place of the session at the root of its tree; its row keeps it."""
 
     channel: str
@@ -20,8 +20,8 @@ class GroupPlace:
         return "|".join((*parts, ",".join(self.senders)) if self.senders else parts)
 
     @staticmethod
-    def parse(stored: str) -> GroupPlace | None:
+    def parse(stored: str) -> ChannelGroup | None:
         channel, account_id, chat_id, senders = (*stored.split("|", 3), "", "", "", "")[:4]
         if not channel or not chat_id:
             return None
-        return GroupPlace(channel, account_id, chat_id, tuple(filter(None, senders.split(","))))
+        return ChannelGroup(channel, account_id, chat_id, tuple(filter(None, senders.split(","))))

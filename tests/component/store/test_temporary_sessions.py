@@ -18,12 +18,12 @@ EARLIER: list[TranscriptEntry] = [
 ]
 
 
-def seed(store: StoreHarness, entries: list[TranscriptEntry] = EARLIER) -> bool:
-    return store.sessions.seed(KEY, entries, row={"sessionKind": "main"}, keep_seconds=3600)
+def create(store: StoreHarness, entries: list[TranscriptEntry] = EARLIER) -> bool:
+    return store.sessions.create_temporary(KEY, entries, row={"sessionKind": "main"}, keep_seconds=3600)
 
 
 def test_a_turn_reads_the_given_transcript_before_its_message(store: StoreHarness) -> None:
-    assert seed(store)
+    assert create(store)
     store.say("what is my name?", session=KEY)
 
     taken = store.take(session=KEY)
@@ -34,10 +34,10 @@ def test_a_turn_reads_the_given_transcript_before_its_message(store: StoreHarnes
 
 
 def test_a_repeat_and_an_existing_session_change_nothing(store: StoreHarness) -> None:
-    assert seed(store)
+    assert create(store)
     before = store.row(KEY)
 
-    assert not seed(store, [])
+    assert not create(store, [])
 
     assert store.row(KEY) == before
     assert len(store.reader.transcript(KEY)) == 2
@@ -45,7 +45,7 @@ def test_a_repeat_and_an_existing_session_change_nothing(store: StoreHarness) ->
 
 def test_it_is_due_for_deletion_from_the_start(store: StoreHarness) -> None:
     before = store.now()
-    seed(store)
+    create(store)
 
     due_at = store.redis.zscore(store.keys.due, f"cleanup|{KEY}")
 
@@ -58,7 +58,7 @@ def test_it_is_due_for_deletion_from_the_start(store: StoreHarness) -> None:
 
 
 def test_deleting_it_leaves_no_archive(store: StoreHarness) -> None:
-    seed(store)
+    create(store)
 
     assert store.sessions.delete(KEY, Lane.MAIN, cap=0)
 
@@ -70,6 +70,6 @@ def test_a_nearly_full_redis_takes_none(store: StoreHarness) -> None:
     store.redis.hset(store.keys.memory, mapping={"high": 1, "percent": 93, "at": store.now()})
 
     with pytest.raises(StoreFull):
-        seed(store)
+        create(store)
 
     assert not store.redis.exists(store.keys.row(KEY))

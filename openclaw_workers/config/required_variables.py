@@ -8,7 +8,7 @@ from typing import Any
 
 from openclaw_workers.config.cross_checks import mapping_at
 from openclaw_workers.config.loader import ENVIRONMENT, SECRET_VARIABLES
-from openclaw_workers.config.references import EDGE_SECTIONS, needed_variables
+from openclaw_workers.config.secret_references import EDGE_SECTIONS, needed_variables
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.ingresses import Ingresses
 
 
-class LocalEdge(LocalPart):
+class LocalChannels(LocalPart):
     def channels(self) -> Json:
         return channels_answer(self._cli)
 

@@ -8,7 +8,7 @@ from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.store.leases import Rescue
+from openclaw_workers.store.leases import Recovery
 from openclaw_workers.store.turn_records import Outcome
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import LEASE_MS, REWAKE_MS, SESSION, StoreHarness, child_key, session_named
@@ -16,12 +16,12 @@ from tests.component.store.harness import LEASE_MS, REWAKE_MS, SESSION, StoreHar
 
 def test_a_session_at_rest_leaves_the_due_index(store: StoreHarness) -> None:
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
-    assert store.rescue() == Rescue("gone")
+    assert store.recover() == Recovery("gone")
     assert store.due_at() is None
     store.say("hi")
     store.commit(store.take())
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
-    assert store.rescue() == Rescue("gone")
+    assert store.recover() == Recovery("gone")
     assert store.due_at() is None
 
 
@@ -29,7 +29,7 @@ def test_a_live_lease_is_left_alone(store: StoreHarness) -> None:
     store.say("hi")
     taken = store.take()
 
-    assert store.rescue() == Rescue("wait")
+    assert store.recover() == Recovery("wait")
     assert store.due_at() == int(store.ctl("lease_until"))
     store.commit(taken)
 
@@ -38,7 +38,7 @@ def test_a_crash_without_progress_is_charged_and_woken(store: StoreHarness) -> N
     store.say("hi", run="run-a")
     store.take("w1")
 
-    assert store.crash() == Rescue("wake")
+    assert store.crash() == Recovery("wake")
 
     assert (store.ctl("state"), store.ctl("attempt"), store.ctl("lease")) == ("queued", "2", "")
     assert store.run("run-a").attempt == 2
@@ -52,7 +52,7 @@ def test_a_crash_after_progress_is_charged_to_nobody(store: StoreHarness) -> Non
     for _ in range(5):
         taken = store.take("w1")
         store.turns("w1").step(taken.lease, taken.step + 1, [])
-        assert store.crash() == Rescue("wake")
+        assert store.crash() == Recovery("wake")
 
     assert store.ctl("attempt") == "1"
 
@@ -172,7 +172,7 @@ def test_a_crash_is_charged_to_the_suspect_and_not_to_its_neighbours(
 
     order = [poison, one, two] if suspect_is_judged == "first" else [one, two, poison]
     for session in order:
-        assert store.crash(session) == Rescue("wake")
+        assert store.crash(session) == Recovery("wake")
 
     assert [store.ctl("attempt", session) for session in (poison, one, two)] == ["3", "1", "1"]
 
@@ -199,7 +199,7 @@ def test_the_wake_ups_of_a_suspect_that_was_refused_do_not_count_as_lost(store: 
     store.crash()
     for _ in range(12):
         assert store.refused("w2", may_suspect=False) == "suspect"
-        assert store.rescue().verb == "wake"
+        assert store.recover().verb == "wake"
 
     due = store.due_at()
     assert due is not None
@@ -235,16 +235,16 @@ def test_after_the_last_attempt_the_sweeper_holds_the_lease_to_settle_it(store: 
     store.say("poison", run="run-a")
     for worker in ("w1", "w2", "w3"):
         last = store.take(worker)
-        rescue = store.crash()
+        recover = store.crash()
 
-    assert rescue.verb == "settle"
-    assert rescue.lease is not None
-    assert store.ctl("lease") == rescue.lease.token != last.lease.token
+    assert recover.verb == "settle"
+    assert recover.lease is not None
+    assert store.ctl("lease") == recover.lease.token != last.lease.token
     with pytest.raises(LeaseLost):
         store.commit(last, "the third worker was only asleep", worker="w3")
     store.say("next")
     given_up = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error="given up")
-    failed = store.turns("sweeper").commit(rescue.lease, "main", given_up)
+    failed = store.turns("sweeper").commit(recover.lease, "main", given_up)
     assert failed.next_run is not None
     assert store.states("poison") == ["failed"]
     assert store.run("run-a").state == RunState.ERROR
@@ -256,7 +256,7 @@ def test_a_sweeper_that_dies_while_settling_is_followed_by_another(store: StoreH
     for worker in ("w1", "w2", "w3"):
         store.take(worker)
         first = store.crash()
-    assert store.rescue().verb == "wait", "the first sweeper has a lease of time to settle it"
+    assert store.recover().verb == "wait", "the first sweeper has a lease of time to settle it"
 
     second = store.crash()
 
@@ -268,7 +268,7 @@ def test_a_lost_wake_is_repeated_with_growing_distance_up_to_a_minute(store: Sto
     store.say("hi")
     distances = []
     for _ in range(6):
-        assert store.rescue() == Rescue("wake")
+        assert store.recover() == Recovery("wake")
         due = store.due_at()
         assert due is not None
         distances.append(round((due - store.now()) / 1000))
@@ -282,11 +282,11 @@ def test_no_wake_is_added_while_the_queue_still_holds_older_ones(store: StoreHar
     store.say("hi")
     woken_at = int(store.ctl("woken_at"))
 
-    assert store.rescue(oldest_wake_ms=woken_at - 1000) == Rescue("wait")
+    assert store.recover(oldest_wake_ms=woken_at - 1000) == Recovery("wait")
     due = store.due_at()
     assert due is not None
     assert due - store.now() > REWAKE_MS
-    assert store.rescue(oldest_wake_ms=woken_at + 60_000) == Rescue("wake"), "ours is no longer in the queue"
+    assert store.recover(oldest_wake_ms=woken_at + 60_000) == Recovery("wake"), "ours is no longer in the queue"
 
 
 def test_a_debounced_run_is_woken_when_its_time_has_come_whatever_the_queue_holds(store: StoreHarness) -> None:
@@ -295,10 +295,10 @@ def test_a_debounced_run_is_woken_when_its_time_has_come_whatever_the_queue_hold
     store.say("two", debounce_ms=10_000)
     store.commit(taken)
 
-    assert store.rescue() == Rescue("wait")
+    assert store.recover() == Recovery("wait")
     assert store.due_at() == int(store.ctl("ready_at"))
     store.redis.hset(store.keys.ctl(SESSION), "ready_at", str(store.now() - 1))
-    assert store.rescue(oldest_wake_ms=1) == Rescue("wake"), "it was never published, so it is not in the queue"
+    assert store.recover(oldest_wake_ms=1) == Recovery("wake"), "it was never published, so it is not in the queue"
 
 
 def test_a_lease_beyond_one_lease_from_now_is_cut_back(store: StoreHarness) -> None:
@@ -306,17 +306,17 @@ def test_a_lease_beyond_one_lease_from_now_is_cut_back(store: StoreHarness) -> N
     store.take("w1")
     store.redis.hset(store.keys.ctl(SESSION), "lease_until", str(store.now() + 1_000_000))
 
-    assert store.rescue() == Rescue("wait")
+    assert store.recover() == Recovery("wait")
     assert int(store.ctl("lease_until")) - store.now() <= LEASE_MS
 
 
-def test_a_rescue_of_a_run_that_is_over_looks_at_the_one_that_is(store: StoreHarness) -> None:
+def test_a_recover_of_a_run_that_is_over_looks_at_the_one_that_is(store: StoreHarness) -> None:
     store.say("one", run="run-a")
     taken = store.take()
     store.say("two")
     store.commit(taken, next_run="run-b")
 
-    run, _ = store.leases.rescue(SESSION, taken.lease.lane, WorkerId("s"), oldest_wake_ms=0, cap=0, max_attempts=3)
+    run, _ = store.leases.recover(SESSION, taken.lease.lane, WorkerId("s"), oldest_wake_ms=0, cap=0, max_attempts=3)
     assert run == "run-b"
 
 
@@ -328,10 +328,10 @@ def test_a_crashed_holder_gets_its_slot_back_before_those_behind_it(make_store: 
     store.take("w1", session=first)
     assert store.refused(session=second) == "lane"
 
-    rescue = store.crash(first)
+    recover = store.crash(first)
 
-    assert rescue.verb == "wait"
-    assert [session for _, session in rescue.granted] == [first]
+    assert recover.verb == "wait"
+    assert [session for _, session in recover.granted] == [first]
     assert store.refused(session=second) == "lane"
     store.commit(store.take("w2", session=first), worker="w2")
     store.take(session=second)
@@ -345,17 +345,17 @@ def test_a_grant_that_nobody_used_goes_round_again(make_store: MakeStore) -> Non
     taken = store.take(session=first)
     assert store.refused(session=second) == "lane"
     store.commit(taken)
-    assert store.rescue(second) == Rescue("wait"), "its time is not over"
+    assert store.recover(second) == Recovery("wait"), "its time is not over"
     store.expire(second)
     store.redis.hdel(store.keys.ctl(second), "lease_until")
 
-    rescue = store.rescue(second)
+    recover = store.recover(second)
 
-    assert [session for _, session in rescue.granted] == [second]
+    assert [session for _, session in recover.granted] == [second]
     store.take(session=second)
 
 
 def test_a_session_that_never_asked_for_a_slot_is_simply_woken(make_store: MakeStore) -> None:
     store = make_store(cap=1)
     store.say("hi")
-    assert store.rescue() == Rescue("wake")
+    assert store.recover() == Recovery("wake")

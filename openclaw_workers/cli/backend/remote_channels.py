@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.session_row import SessionEntry
 
 
-class RemoteEdge(RemoteCalls):
+class RemoteChannels(RemoteCalls):
     def channels(self) -> Json:
         return self._get("/channels")
 

@@ -22,7 +22,7 @@ PREFIX = "token:"
 BY_HTTP = ("http", "web")
 
 
-class Makers:
+class JobCreators:
     def __init__(self, settings: Settings, pairings: Pairings, tokens: Tokens, schedules: Schedules) -> None:
         self._settings = settings
         self._pairings = pairings

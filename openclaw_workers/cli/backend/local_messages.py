@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 
 
-class LocalTalk(LocalPart):
+class LocalMessages(LocalPart):
     @cached_property
     def conversations(self) -> BlockingReader:
         return self._cli.conversations

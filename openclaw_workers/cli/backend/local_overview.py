@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BY_TERMINAL = "the owner at the command line"
 
 
-class LocalFacts(LocalPart):
+class LocalOverview(LocalPart):
     def damaged(self) -> Json:
         return {"ok": True, "damaged": self._cli.stores.reader.quarantined()}
 

@@ -50,7 +50,7 @@ class DueTurns:
     def handle(self, session_key: str) -> None:
         session = SessionKey(session_key)
         lane = lane_of(session)
-        run, rescue = self._leases.rescue(
+        run, recovery = self._leases.recover(
             session,
             lane,
             self._worker,
@@ -60,19 +60,19 @@ class DueTurns:
             is_placed=self._is_placed(agent_of(session)),
             delivery=self._chats.of_waiting(session),
         )
-        wake_all(self._waker, rescue.granted)
-        if rescue.verb in ("wake", "end") and run is not None:
+        wake_all(self._waker, recovery.granted)
+        if recovery.verb in ("wake", "end") and run is not None:
             log.info("run.woken", **named(session, run))
-            self._waker.turn(session, run, place="" if rescue.verb == "end" else None)
-        elif rescue.lease is not None:
+            self._waker.turn(session, run, place="" if recovery.verb == "end" else None)
+        elif recovery.lease is not None:
             try:
-                self._runner.settle_lost(rescue.lease, rescue.losses, stood_still=rescue.stood_still)
+                self._runner.settle_lost(recovery.lease, recovery.losses, stood_still=recovery.stood_still)
                 if lane is not Lane.SUBAGENT:
                     # A worker finds the run ended and shows so; the header of a sub-agent's run was published again.
-                    self._waker.turn(session, rescue.lease.run)
+                    self._waker.turn(session, recovery.lease.run)
             except LeaseLost:
-                log.info("run.settled_elsewhere", **named(session, rescue.lease.run))
-                self._runner.drop(rescue.lease)
+                log.info("run.settled_elsewhere", **named(session, recovery.lease.run))
+                self._runner.drop(recovery.lease)
 
     def _oldest_wake_ms(self, session: SessionKey, lane: Lane) -> int:
         """Read once per sweep and queue: hundreds of sessions of the same agent may be due together."""
