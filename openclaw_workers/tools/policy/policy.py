@@ -46,7 +46,8 @@ class ToolPolicy:
         return self._cached(inputs, tuple(self._tools()))
 
     def _decide(self, inputs: PolicyInputs, tools: tuple[Tool[Any], ...]) -> Decision:
-        agent, catalogue = resolve_agent(self._settings, inputs.agent_id), catalogue_of(tools)
+        agent = resolve_agent(self._settings, inputs.agent_id)
+        catalogue = catalogue_of(tools, self._settings.mcp.servers)
         steps = [self._switched_off(agent), *steps_of(self._settings, agent, inputs, catalogue)]
         decision = apply(steps, catalogue)
         for warning in decision.warnings:
