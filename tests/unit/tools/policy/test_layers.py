@@ -263,6 +263,12 @@ def test_an_unknown_name_warns_with_the_nearest(decide: Decide) -> None:
     )
 
 
+def test_a_secret_for_an_unknown_tool_warns_too(decide: Decide) -> None:
+    settings = {"secrets": {"DEPLOY_KEY": {"value": "hidden-value", "tools": ["exce", "shell", "group:fs"]}}}
+
+    assert decide(settings).warnings == ("secrets.DEPLOY_KEY.tools: no tool is called 'exce'; did you mean 'exec'?",)
+
+
 def test_the_names_of_servers_and_plugins_are_known_while_none_is_there(decide: Decide) -> None:
     """An MCP server that is down has no tools; that is no reason to doubt the policy."""
     names = ["group:plugins", "group:mcp", "group:tracker", "tracker", "tracker__search", "tracker__*", "zz__it"]
