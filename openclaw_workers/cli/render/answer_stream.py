@@ -113,7 +113,7 @@ class AnswerStream:
 
     def _show_wait(self, event: Event) -> None:
         if event.type == "question.asked":
-            asked = " ".join(str(event.data.get("text", "")).split())
+            asked = " ".join(str(event.data.get("command") or event.data.get("text", "")).split())
             self._question = f": {asked} (`ocw approvals list` shows how to answer)"
             return
         self._end_answer()
