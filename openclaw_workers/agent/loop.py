@@ -28,6 +28,7 @@ from openclaw_workers.agent.tool_calls import ToolCalls
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import replace_surrogates, replace_surrogates_in_json
+from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
@@ -203,7 +204,7 @@ class AgentLoop:
                 worker_line=setup.worker_line,
                 system_extra=setup.system_extra,
                 messages=self._seen_by(candidate, messages),
-                tools=list(setup.specs) if can_call_tools else [],
+                tools=_offered(setup, candidate.name) if can_call_tools else [],
                 thinking=setup.thinking,
                 failed_calls=failed,
                 endpoint=candidate.endpoint,
@@ -266,6 +267,11 @@ class AgentLoop:
             results = [result.model_copy(update=at) for result in results]
             following = groups[index][0].id if index < len(groups) else ""
             self._record(*results, starting=following, may_steer=not following)
+
+
+def _offered(setup: TurnSetup, model: str) -> list[ToolSpec]:
+    denied = setup.denied_to(model)
+    return [spec for spec in setup.specs if spec.name not in denied]
 
 
 def _storable(block: AssistantBlock) -> AssistantBlock:

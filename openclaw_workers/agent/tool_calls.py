@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ from openclaw_workers.agent.prompt import texts
 from openclaw_workers.agent.tool_runner import ToolOutcome, run_batch, run_call
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.transcript import ToolCallBlock, ToolResultEntry, TranscriptEntry
+from openclaw_workers.domain.transcript import AssistantEntry, ToolCallBlock, ToolResultEntry, TranscriptEntry
 from openclaw_workers.redaction import mask_known
 from openclaw_workers.tools.aliases import arguments, canonical
 from openclaw_workers.tools.base import Tool, ToolContext
@@ -106,7 +106,7 @@ class ToolCalls:
         self.journal.allow(setup.tool_timeout_seconds)
         self.begun.add(call.id)
         with self._working():
-            outcome = run_call(call, setup.tools, self._context(call))
+            outcome = run_call(call, self._tools_of(call), self._context(call))
         self._tell_hooks(call, outcome)
         shown = {"result": outcome.plain[:RESULT_CHARS]} if setup.shows_results else {}
         self.journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": outcome.failed, **shown})
@@ -186,7 +186,20 @@ class ToolCalls:
         )
 
     def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:
-        return self.setup.tools.get(canonical(call.name))
+        return self._tools_of(call).get(canonical(call.name))
+
+    def _tools_of(self, call: ToolCallBlock) -> Mapping[str, Tool[Any]]:
+        """The tools of the model that made the call: a fallback may have fewer."""
+        tools, denied = self.setup.tools, self.setup.denied_to(_model_of(call, self.history))
+        return {name: tool for name, tool in tools.items() if name not in denied} if denied else tools
+
+
+def _model_of(call: ToolCallBlock, history: Sequence[TranscriptEntry]) -> str:
+    """As provider/model; empty if a person made the call."""
+    for entry in reversed(history):
+        if isinstance(entry, AssistantEntry) and any(each.id == call.id for each in entry.tool_calls):
+            return f"{entry.provider}/{entry.model}" if entry.provider else ""
+    return ""
 
 
 def _result(call: ToolCallBlock, outcome: ToolOutcome, text: str) -> ToolResultEntry:

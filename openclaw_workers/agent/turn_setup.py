@@ -99,6 +99,8 @@ class TurnSetup:
     started_call: str
     max_model_calls: int
     tool_timeout_seconds: float
+    denied_to: Callable[[str], frozenset[str]] = lambda model: frozenset()
+    """Tools of this turn that one of its models, as provider/model, does not have."""
     context_tokens: int | None = None
     system_tail: str = ""
     """The part after the system prompt that differs between sessions."""

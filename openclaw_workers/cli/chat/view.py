@@ -112,7 +112,8 @@ class SessionView:
                     self._active.pop(str(each.get("run")), None)
             case "question.asked":
                 how = "/answer" if data.get("kind") == "ask" else "/approve or /deny"
-                self._terminal.note(f"[a question waits: {data.get('text')} – {how} {data.get('id')}]")
+                what = data.get("command") or data.get("text")
+                self._terminal.note(f"[a question waits: {what} – {how} {data.get('id')}]")
         self._stream.show(event)
 
     def _new_stream(self, row: dict[str, str]) -> AnswerStream:

@@ -75,3 +75,8 @@ def _reported(data: dict[str, Any]) -> str:
     return (
         f"{many} reported: {names}" if how == "delivered" else f"{many} ended: {names} ({_NOT_DELIVERED.get(how, how)})"
     )
+
+
+def awaited(parked: Event) -> str:
+    """What a parked run waits for."""
+    return "a person" if str(parked.data.get("waits_for", "")).startswith("q-") else "other sessions"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from openclaw_workers.cli.render.activity import Activity
+from openclaw_workers.cli.render.activity import Activity, awaited
 from openclaw_workers.cli.render.standard_output import StandardOutput
 from openclaw_workers.cli.render.text import printable, span
 from openclaw_workers.client.follow_message import waits_for_place
@@ -73,6 +73,8 @@ class AnswerStream:
         self._with_output: set[str] = set()
         """The calls whose output was shown line by line."""
         self._activity = Activity()
+        self._question = ""
+        """What the run asked people, until it waits for them."""
 
     def show(self, event: Event) -> None:
         if self._status is not None:
@@ -101,15 +103,23 @@ class AnswerStream:
                 self.note(
                     f"the model call failed ({data.get('what') or data.get('reason')}), trying again", is_activity=True
                 )
-            case "run.parked":
-                self._end_answer()
-                self._worker = ""  # the next worker does not replace a lost one
-                self.note("waiting for other sessions", is_activity=True)
+            case "run.parked" | "question.asked":
+                self._show_wait(event)
             case "tool.started" | "tool.output" | "tool.ended":
                 self._show_tool(event)
             case kind if kind.startswith("subagent."):
                 for line in self._activity.lines(event):
                     self.note(line, is_activity=True)
+
+    def _show_wait(self, event: Event) -> None:
+        if event.type == "question.asked":
+            asked = " ".join(str(event.data.get("command") or event.data.get("text", "")).split())
+            self._question = f": {asked} (`ocw approvals list` shows how to answer)"
+            return
+        self._end_answer()
+        self._worker = ""  # the next worker does not replace a lost one
+        self.note(f"waiting for {awaited(event)}{self._question}", is_activity=True)
+        self._question = ""
 
     def _show_tool(self, event: Event) -> None:
         data, tool = event.data, event.data.get("tool")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from openclaw_workers.cli.render.activity import awaited
 from openclaw_workers.domain.shorten import shorten
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class TurnStatus:
                 self._tools.pop(str(data.get("call")), None)
                 self._show_tools(age_seconds)
             case "run.parked":
-                self._set("waiting for other sessions", age_seconds)
+                self._set(f"waiting for {awaited(event)}", age_seconds)
             case "run.lost" | "run.released":
                 self._set("waiting for another worker", age_seconds)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -190,6 +190,7 @@ class AgentFrames:
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
         setup = self._setup(agent, tools, workspace, window, skills, shows_results=shown.verbose == "full")
+        setup = replace(setup, denied_to=partial(self._denied, agent, position, offered))
         frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools, skills=skills)
         listed = setup.specs if frame.can_call_tools else ()
         room = min(window, agent.context_tokens or window)
@@ -202,6 +203,14 @@ class AgentFrames:
         read_only = WRITING_TOOLS if position.sandbox is not None and position.sandbox.access == "ro" else ()
         allowed = position.only_tools
         return [tool for tool in permitted if (allowed is None or tool.name in allowed) and tool.name not in read_only]
+
+    def _denied(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet, model: str) -> frozenset[str]:
+        """What the policy leaves to the agent's first model and not to this one, its fallback."""
+        if model in ("", agent.primary):
+            return frozenset()
+        inputs = replace(policy_inputs(agent, position), model=model)
+        allowed = {tool.name for tool in self._policy.tools(inputs, offered)}
+        return frozenset(tool.name for tool in offered if tool.name not in allowed)
 
     def _setup(
         self,

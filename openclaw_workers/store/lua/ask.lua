@@ -43,7 +43,7 @@ if not q.state then
     redis.call("HSET", run_key, "deadline_at", deadline + wait_ms)
   end
   event(events, ctl, now, "question.asked", { id = id, run = run, kind = record.kind, text = record.text,
-    expires_at = now + wait_ms, raw = { choices = record.choices } })
+    command = record.command ~= "" and record.command or nil, expires_at = now + wait_ms, raw = { choices = record.choices } })
   q = { state = "waiting", expires_at = now + wait_ms, run = run }
 end
 if q.used and q.used ~= lease then

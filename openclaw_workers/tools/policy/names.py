@@ -11,6 +11,7 @@ from typing import Any, Final
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.tools.aliases import ALIASES, canonical
 from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.mcp.names import SEPARATOR
 
 PREFIX: Final = "group:"
 
@@ -30,6 +31,7 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "agents": ("agents_list",),
     "media": ("image", "tts"),
 }
+_OF_OTHERS: Final = ("plugins", "mcp")
 _OUTSIDE_OPENCLAW: Final = ("fs", "runtime")
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -57,21 +59,24 @@ class Catalogue:
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     owner_only: frozenset[str] = frozenset()
     """Tools that say of themselves that only owners may have them."""
+    not_listed: frozenset[str] = frozenset()
+    """MCP servers of which this process has no tools now."""
 
     @cached_property
     def known(self) -> frozenset[str]:
         """Everything that a list may name without a warning, in lower case."""
-        tools = {name.lower() for name in self.tools} | {name for names in GROUPS.values() for name in names}
         groups = {f"{PREFIX}{name}".lower() for name in self.groups}
-        return frozenset(tools | set(ALIASES) | groups | {name.lower() for name in self.groups.keys() - GROUPS.keys()})
+        return self._names | set(ALIASES) | groups | {name.lower() for name in self.groups.keys() - GROUPS.keys()}
 
     def warning(self, entry: str) -> str:
         """What to tell about a name that fits nothing; empty if it fits something."""
         name = entry.strip().lower()
-        if name in self.known or ("*" in name and any(_pattern(name).fullmatch(each) for each in self.known)):
+        if name in self.known or name.partition(SEPARATOR)[0] in self.not_listed:
+            return ""
+        if "*" in name and any(_pattern(name).fullmatch(each) for each in self.known):
             return ""
         what = "group" if name.startswith(PREFIX) else "tool"
-        return " ".join(filter(None, (f"no {what} is called {entry!r};", did_you_mean(name, sorted(self.known)))))
+        return "; ".join(filter(None, (f"no {what} is called {entry!r}", did_you_mean(name, sorted(self.known)))))
 
     def matches(self, entries: Sequence[str], tool: str) -> bool:
         """Whether a list names a tool: by name, alias, pattern or group."""
@@ -85,7 +90,19 @@ class Catalogue:
         group = self._members.get(wanted)
         if group is not None:
             return tool in group
-        return "*" in wanted and _pattern(wanted).fullmatch(tool) is not None
+        return "*" in wanted and tool in self._fitting(wanted)
+
+    def _fitting(self, pattern: str) -> frozenset[str]:
+        """The tools that a pattern fits. One that fits no tool's own name is taken for a pattern of aliases."""
+        fits = _pattern(pattern).fullmatch
+        if own := frozenset(filter(fits, self._names)):
+            return own
+        return frozenset(alias.tool for name, alias in ALIASES.items() if fits(name))
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """All tools in lower case, also built-in ones that this process does not have."""
+        return frozenset(map(str.lower, self.tools)).union(*GROUPS.values())
 
     @cached_property
     def _members(self) -> dict[str, frozenset[str]]:
@@ -95,10 +112,14 @@ class Catalogue:
         return {**bare, **{f"{PREFIX}{name}": names for name, names in lowered.items()}}
 
 
-def catalogue_of(tools: Iterable[Tool[Any]]) -> Catalogue:
-    """The catalogue of these tools. A tool's own groups are those of its plugin or MCP server."""
+def catalogue_of(tools: Iterable[Tool[Any]], servers: Iterable[str] = ()) -> Catalogue:
+    """The catalogue of these tools. A tool's own groups are those of its plugin or MCP server.
+
+    `servers`: the MCP servers of the configuration. One of them that is down still has its name.
+    """
     listed = list(tools)
     groups: dict[str, set[str]] = {name: set(names) for name, names in GROUPS.items()}
+    groups |= {name: set() for name in (*_OF_OTHERS, *servers)}
     for tool in listed:
         for group in tool.groups:
             groups.setdefault(group, set()).add(tool.name)
@@ -106,6 +127,7 @@ def catalogue_of(tools: Iterable[Tool[Any]]) -> Catalogue:
         tuple(tool.name for tool in listed),
         {name: frozenset(names) for name, names in groups.items()},
         frozenset(tool.name for tool in listed if tool.owner_only),
+        frozenset(server for server in servers if not groups[server]),
     )
 
 

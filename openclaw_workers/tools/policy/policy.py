@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.policy.inputs import PolicyInputs
 from openclaw_workers.tools.policy.layers import MEMORY_TOOLS, steps_of
-from openclaw_workers.tools.policy.names import catalogue_of
+from openclaw_workers.tools.policy.names import Catalogue, catalogue_of
 from openclaw_workers.tools.policy.pipeline import Decision, Rule, Step, apply
 
 log = structlog.get_logger(__name__)
@@ -46,14 +47,22 @@ class ToolPolicy:
         return self._cached(inputs, tuple(self._tools()))
 
     def _decide(self, inputs: PolicyInputs, tools: tuple[Tool[Any], ...]) -> Decision:
-        agent, catalogue = resolve_agent(self._settings, inputs.agent_id), catalogue_of(tools)
+        agent = resolve_agent(self._settings, inputs.agent_id)
+        catalogue = catalogue_of(tools, self._settings.mcp.servers)
         steps = [self._switched_off(agent), *steps_of(self._settings, agent, inputs, catalogue)]
         decision = apply(steps, catalogue)
+        decision = replace(decision, warnings=(*decision.warnings, *self._secret_warnings(catalogue)))
         for warning in decision.warnings:
             if warning not in self._warned:
                 self._warned.add(warning)
                 log.warning("tools.unknown_name", problem=warning)
         return decision
+
+    def _secret_warnings(self, catalogue: Catalogue) -> Iterator[str]:
+        """A secret for a tool that does not exist reaches nobody, and nobody would notice."""
+        for name, secret in self._settings.secrets.items():
+            for warning in filter(None, map(catalogue.warning, secret.tools)):
+                yield f"secrets.{name}.tools: {warning}"
 
     def _switched_off(self, agent: AgentConfig) -> Step:
         """Tools that a setting of their own switches off; the other layers cannot bring them back."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, InboxEntry, Route
 from openclaw_workers.store.turn_records import Taken
 from tests.component.engine.conftest import EngineHarness, MakeEngine
 from tests.component.engine.session_steps import run_on, text
+from tests.component.engine.wire_harness import wire_engine
 from tests.support.programs import program, say, spawn
+from tests.support.wire import Called, Failure, Reply, WireServer
 
 GROUP = SessionKey("agent:main:telegram:group:-100")
 IN_GROUP = Route(channel="telegram", to="-100", account_id="default")
@@ -94,3 +100,25 @@ def test_the_tools_of_a_turn_and_of_its_sub_agents_are_those_of_who_asked(make_e
         session = GROUP if number == 0 else SessionKey(f"agent:main:telegram:group:-100:topic:{number}")
         engine.say(text(say("hello")), session, route=IN_GROUP, sender_id=sender)
         assert ("exec" in tools_of(engine, engine.take(session))) is has_exec, sender
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+def test_a_fallback_has_no_tool_that_is_denied_to_its_provider(make_engine: MakeEngine, server: WireServer) -> None:
+    wired = wire_engine(make_engine, server, tools={"byProvider": {"b": {"deny": ["write"]}}})
+    for name in ("a1:m", "a2:m", "a1:n", "a2:n"):
+        wired.plan(name, *[Failure(402, "no money")] * 2)
+    wired.plan("b1:m", Reply(calls=[Called("write", {"path": "x", "content": "y"})]))
+
+    run = wired.turn()
+
+    assert (run.state, run.text) == ("ok", "b1:m")
+    offered = [{each["function"]["name"] for each in request.body["tools"]} for request in server.requests]
+    assert ["write" in names for names in offered] == [True] * (len(offered) - 2) + [False] * 2
+    assert "read" in offered[-1]
+    (result,) = [message for message in server.requests[-1].body["messages"] if message["role"] == "tool"]
+    assert "there is no tool 'write'" in result["content"]

@@ -172,6 +172,17 @@ def test_a_child_that_was_parked_resumes_without_a_note_about_workers(
     assert "resuming" not in output.err
 
 
+def test_a_run_that_waits_for_a_person_says_what_for(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
+    screen.show(_event("question.asked", id="q-1", text="not listed", command="rm -r  build"))
+    screen.show(_event("run.parked", waits_for="q-1"))
+    screen.show(_event("run.parked", waits_for="msg-1"))
+
+    assert capsys.readouterr().err.splitlines() == [
+        "· waiting for a person: rm -r build (`ocw approvals list` shows how to answer)",
+        "· waiting for other sessions",
+    ]
+
+
 def test_a_silent_reply_prints_nothing(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     screen.finish("")
     assert capsys.readouterr().out == ""

@@ -53,13 +53,13 @@ class Holder:
         try:
             self._child = Child(self._spec)
         except OSError as problem:
-            self._report({"error": str(problem)})
+            self.report({"error": str(problem)})
             self._remove_cgroups()
             return
         self._output: int | None = self._child.output
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: self._end("killed"))
-        self._report({"pid": self._child.pid})
+        self.report({"pid": self._child.pid})
         self._on_readable(self._child.output, self._read)
         self._on_readable(wake, lambda: _drain(wake))
         self._on_readable(self._server.fileno(), self._serve)
@@ -151,7 +151,7 @@ class Holder:
         if b"detach\n" in line:
             self._is_attached = False
             self._selector.unregister(0)
-            self._report({"detached": True})
+            self.report({"detached": True})
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 0)
             os.dup2(null, 1)
@@ -214,7 +214,7 @@ class Holder:
             self._read()
         self._write_input()
 
-    def _report(self, message: dict[str, Any]) -> None:
+    def report(self, message: dict[str, Any]) -> None:
         with suppress(OSError):
             os.write(1, json.dumps(message).encode() + b"\n")
 
@@ -241,7 +241,7 @@ class Holder:
         elif self._reason == "worker died":
             _remove(self._dir)
         else:
-            self._report({"exit": ended})
+            self.report({"exit": ended})
         with suppress(OSError):
             os.unlink(os.path.join(self._dir, SOCKET))
 
@@ -305,4 +305,8 @@ def hold() -> None:
             return
         data += chunk
     os.setsid()
-    Holder(json.loads(data)).run()
+    holder = Holder(json.loads(data))
+    try:
+        holder.run()
+    except OSError as problem:  # for example, its disk is full
+        holder.report({"error": problem.strerror or str(problem)})

@@ -11,6 +11,7 @@ import socket
 from typing import NoReturn
 
 from openclaw_workers.tools.shell.holder.main import hold
+from openclaw_workers.tools.shell.holder.spec import HOLDER_READY
 
 
 def main() -> None:
@@ -19,13 +20,17 @@ def main() -> None:
         request, fds, _, _ = socket.recv_fds(requests, 1, 2)
         if not request:
             return
-        child = os.fork()
-        if child == 0:
-            requests.detach()  # its descriptor is the holder's standard input from now on
-            _become_holder(*fds)
+        try:
+            child = os.fork()
+        except OSError as problem:
+            _refuse(fds[1], problem)
+        else:
+            if child == 0:
+                requests.detach()  # its descriptor is the holder's standard input from now on
+                _become_holder(*fds)
+            os.waitpid(child, 0)
         for fd in fds:
             os.close(fd)
-        os.waitpid(child, 0)
 
 
 def _become_holder(stdin: int, stdout: int) -> NoReturn:
@@ -35,6 +40,14 @@ def _become_holder(stdin: int, stdout: int) -> NoReturn:
             for fd, standard in ((stdin, 0), (stdout, 1)):
                 os.dup2(fd, standard)
                 os.close(fd)
+            stdout = 1
+            os.write(stdout, HOLDER_READY)
             hold()
+    except OSError as problem:
+        _refuse(stdout, problem)
     finally:
         os._exit(0)
+
+
+def _refuse(stdout: int, problem: OSError) -> None:
+    os.write(stdout, f"{problem.strerror or problem}\n".encode())

@@ -60,6 +60,9 @@ SEGMENT_BYTES = 1 << 20
 KEPT_SEGMENTS = 16
 """Older ones are deleted."""
 
+HOLDER_READY = b"ready\n"
+"""What a new holder says first; anything else is why there is none."""
+
 EXIT_FILE = "exit.json"
 SOCKET = "socket"
 LOCK = "lock"

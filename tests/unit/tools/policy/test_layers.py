@@ -226,6 +226,8 @@ def test_deny_wins_over_allow_in_one_place_and_in_any_other(decide: Decide) -> N
         (["sessions_*"], [name for name in GROUPS["sessions"] if name.startswith("sessions_")]),
         ([" READ "], ["read"]),
         (["read_file", "shell", "bash", "http_get"], ["read", "exec", "web_fetch"]),
+        (["subagent.*"], ["subagents"]),
+        (["shell*"], ["exec", "process"]),
         (["group:openclaw"], [name for name in EVERY_TOOL if name not in {*GROUPS["fs"], *GROUPS["runtime"]}]),
         (["*"], EVERY_TOOL),
         ([], EVERY_TOOL),
@@ -257,8 +259,32 @@ def test_an_unknown_name_warns_with_the_nearest(decide: Decide) -> None:
     assert decision.warnings == (
         "tools.deny: no tool is called 'exce'; did you mean 'exec'?",
         "tools.deny: no group is called 'group:fz'; did you mean 'group:fs'?",
-        "tools.deny: no tool is called 'zz*';",
+        "tools.deny: no tool is called 'zz*'",
     )
+
+
+def test_a_secret_for_an_unknown_tool_warns_too(decide: Decide) -> None:
+    settings = {"secrets": {"DEPLOY_KEY": {"value": "hidden-value", "tools": ["exce", "shell", "group:fs"]}}}
+
+    assert decide(settings).warnings == ("secrets.DEPLOY_KEY.tools: no tool is called 'exce'; did you mean 'exec'?",)
+
+
+def test_the_names_of_servers_and_plugins_are_known_while_none_is_there(decide: Decide) -> None:
+    """An MCP server that is down has no tools; that is no reason to doubt the policy."""
+    names = ["group:plugins", "group:mcp", "group:tracker", "tracker", "tracker__search", "tracker__*", "zz__it"]
+    settings = {"mcp": {"servers": {"tracker": {"command": "tracker"}}}, "tools": {"deny": names}}
+    found = tool("tracker__find", "mcp", "tracker")
+
+    assert decide(settings).warnings == ("tools.deny: no tool is called 'zz__it'",)
+    assert decide(settings, tools=(found,)).warnings == (
+        "tools.deny: no tool is called 'tracker__search'; did you mean 'tracker__find'?",
+        "tools.deny: no tool is called 'zz__it'",
+    )
+
+
+def test_a_pattern_that_fits_tools_means_no_aliases(decide: Decide) -> None:
+    assert "exec" not in decide({"tools": {"allow": ["s*"]}}).allowed
+    assert "exec" not in decide({"tools": {"deny": ["shell*"]}}).allowed
 
 
 @pytest.mark.parametrize(
