@@ -86,12 +86,17 @@ def tree_fields(later: Sequence[Answer], children: Iterable[Run], *, is_settled:
     }
 
 
+def next_step(reason: str | None, run: RunId) -> str:
+    """What to do after a failed model call of a run."""
+    step = f"{_STEPS[reason]}; " if reason in _STEPS else ""
+    return f"{step}`ocw runs show {run}` shows details"
+
+
 def answer_of_run(run: Run) -> Answer:
     error: dict[str, str | None] | None = None
     if run.state is not RunState.OK:
         message = run.error or f"the turn was stopped ({run.reason or 'no reason given'})"
-        step = f"{_STEPS[run.reason]}; " if run.reason in _STEPS else ""
-        error = problem_json(_FAILURES[run.state], message, f"{step}`ocw runs show {run.id}` shows details")
+        error = problem_json(_FAILURES[run.state], message, next_step(run.reason, run.id))
     return Answer(
         session=run.session_key,
         status=run.state,

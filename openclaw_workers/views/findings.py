@@ -14,6 +14,8 @@ CLOCK_MS = 5_000
 FREE_BYTES = 1 << 30
 OLD_QUEUE_MS = 60_000
 _REFUSED = ("auth", "auth_permanent")
+WITH_VARIABLE = ("anthropic", "openai")
+"""Providers whose key may also come from a variable, which `ocw init` sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Finding:
 def redis_findings(status: Answer) -> Iterator[Finding]:
     for name, why in status["unsafeSettings"].items():
         value = why.partition("set ")[2].partition(",")[0]
-        yield Finding("redis", "warning", f"{name} is {why}", f"redis-cli CONFIG SET {name} {value}")
+        fix = f'redis-cli -u "$REDIS_URL" CONFIG SET {name} {value}, then CONFIG REWRITE to keep it'
+        yield Finding("redis", "warning", f"{name} is {why}", fix)
     if not status["unsafeSettings"]:
         yield Finding("redis", "ok", "Redis answers, and its settings keep accepted messages")
 
@@ -147,7 +150,9 @@ def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
                 "keys",
                 "error",
                 f"agent {agents} uses {model['model']}, and there is no key for {provider}",
-                f"ocw init, or set models.providers.{provider}.apiKey or {provider.upper()}_API_KEY",
+                f"ocw init, or set {provider.upper()}_API_KEY"
+                if provider in WITH_VARIABLE
+                else f"ocw config set models.providers.{provider}.apiKey",
             )
     if str(models["default"]).startswith("offline/"):
         what = "agents answer with the built-in offline model"

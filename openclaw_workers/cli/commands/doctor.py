@@ -17,7 +17,9 @@ from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.domain.accepted import Queued
 from openclaw_workers.domain.ids import new_message_id
+from openclaw_workers.domain.runs import Run
 from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
+from openclaw_workers.views.answers import next_step
 from openclaw_workers.views.findings import (
     Finding,
     damage_findings,
@@ -82,14 +84,14 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     yield from machine_findings(machine["freeBytes"], machine["stateDir"], machine["clockAheadMs"])
     has_workers = all(lane["workers"] for lane in status["lanes"] if lane["lane"] == "main")
     if probe and has_workers:
-        used = [model["model"] for model in models["models"] if model["agents"] and model["hasKey"]]
-        for name in used:
-            yield _probe(cli, name)
+        for model in models["models"]:
+            if model["agents"] and model["hasKey"]:
+                yield _probe(cli, model["model"], model["agents"][0])
 
 
-def _probe(cli: CliContext, model: str) -> Finding:
-    """One turn in a session of its own, which is deleted afterwards."""
-    key = cli.backend.session_key("doctor", "", "")
+def _probe(cli: CliContext, model: str, agent: str) -> Finding:
+    """One turn of an agent that uses it, with its keys, in a session of its own, which is deleted afterwards."""
+    key = cli.backend.session_key("doctor", agent, "")
     outgoing = OutgoingText(text=PROBE, session=key, message_id=new_message_id(), options=TurnOptions(model), thread="")
     queued = send_message(cli, outgoing)
     if not isinstance(queued, Queued):
@@ -104,8 +106,17 @@ def _probe(cli: CliContext, model: str) -> Finding:
     finally:
         _forget(cli, key)
     if answer.error is None:
-        return Finding("models", "ok", f"{model} answers")
+        return _fallback(model, answer.run) or Finding("models", "ok", f"{model} answers")
     return Finding("models", "error", f"{model}: {answer.error['message']}", str(answer.error["hint"] or ""))
+
+
+def _fallback(model: str, run: Run | None) -> Finding | None:
+    """The model failed, if another one answered instead."""
+    if run is None or not run.fallback_from:
+        return None
+    failed = next(each for each in reversed(run.model_attempts) if each.model == run.fallback_from)
+    what = f"{model} failed ({failed.description}): {failed.error}; {run.model} answered instead"
+    return Finding("models", "error", what, next_step(failed.reason, run.id))
 
 
 def _forget(cli: CliContext, key: str) -> None:

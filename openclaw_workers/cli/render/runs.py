@@ -28,7 +28,7 @@ def run_table(runs: Sequence[Fields]) -> str:
         )
         for run in runs
     ]
-    return table(head, rows, right=("TOKENS", "TOOK"), cut=("SESSION", "MODEL", "STATE"))
+    return table(head, rows, right=("TOKENS", "TOOK"), drop=("TOKENS",), cut=("SESSION", "MODEL", "STATE"))
 
 
 def _state(run: Fields) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from openclaw_workers.cli.render.branches import short
 from openclaw_workers.cli.render.text import age, cost_of_calls, short_key, table
 
 Fields = Mapping[str, Any]
@@ -17,7 +18,7 @@ def session_table(found: Sequence[Fields]) -> str:
     rows = [
         (
             short_key(each["sessionKey"]),
-            each["label"],
+            short(each["label"] or ""),
             each["state"],
             each["waiting"],
             each["turns"],
@@ -26,7 +27,8 @@ def session_table(found: Sequence[Fields]) -> str:
         )
         for each in found
     ]
-    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"), cut=("LABEL", "SESSION"))
+    least = ("TURNS", "TOKENS", "WAITING")  # a key that is cut names no session, so others give way to it
+    return table(head, rows, right=least, drop=least, cut=("LABEL", "SESSION"))
 
 
 def cleanup_table(found: Sequence[Fields]) -> str:

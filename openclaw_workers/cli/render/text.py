@@ -8,6 +8,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any, TextIO
 
 import click
@@ -15,8 +16,10 @@ import click
 from openclaw_workers.cli.render.escapes import strip_escapes
 from openclaw_workers.clock import now_ms
 
-CUT_COLUMNS = 8
-"""No column is cut to less."""
+CUT_COLUMNS = (16, 8)
+"""Every column that may be cut is cut to the first width before one is cut to the second, and none to less."""
+_PATH = re.compile(r"[^\s:/]*[:/]\S*")
+"""Session keys, models, processes and files: what tells them apart is at their end."""
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -43,7 +46,7 @@ def table(
     """Aligned columns under headings; columns named in `right` hold numbers.
 
     Where the table does not fit the terminal, columns named in `drop` are left out, the first one first, and then those
-    named in `cut` are cut.
+    named in `cut` are cut, the first one first.
     """
     lines = [tuple(head), *(tuple("-" if cell in (None, "") else printable(str(cell)) for cell in row) for row in rows)]
     for name in drop:
@@ -51,9 +54,9 @@ def table(
             place = lines[0].index(name)
             lines = [line[:place] + line[place + 1 :] for line in lines]
     head, widths = lines[0], _widths(lines)
-    for name in cut:
+    for least, name in product(CUT_COLUMNS, cut):
         place = head.index(name)
-        widths[place] -= max(0, min(-_room(widths), widths[place] - max(CUT_COLUMNS, len(name))))
+        widths[place] -= max(0, min(-_room(widths), widths[place] - max(least, len(name))))
     lines = [tuple(map(_cut, line, widths)) for line in lines]
     numeric = [name in set(right) for name in head]
     text = (
@@ -74,7 +77,11 @@ def _room(widths: Sequence[int]) -> int:
 
 
 def _cut(text: str, columns: int) -> str:
-    return text if _width(text) <= columns else cut_to_columns(text, columns - 1) + "…"
+    if _width(text) <= columns:
+        return text
+    if _PATH.fullmatch(text):
+        return "…" + cut_to_columns(text[::-1], columns - 1)[::-1]
+    return cut_to_columns(text, columns - 1) + "…"
 
 
 _UUID_END = re.compile(r"(?<=\b[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -237,12 +238,17 @@ class ModelChain:
         # With one model there is nothing to list: its own error says most.
         if last is not None and len({each.model for each in self.attempts}) == 1:
             return last
-        attempts = " | ".join(f"{each.model}: {each.error}{_cause(each)}" for each in self.attempts)
+        final = self.attempts[-1]
+        counts = Counter(f"{each.model}: {each.error}{_cause(each)}" for each in self.attempts)
+        attempts = " | ".join(f"{text} {count} times" if count > 1 else text for text, count in counts.items())
         paused = {each.reason for each in self.attempts if each.skipped and each.model not in self.refused}
         hints = [*([_NEW_KEY] if paused & OF_THE_KEY else []), *([_PAUSED] if paused else []), _EACH]
         return ProviderError(
             f"all models failed ({len(self.attempts)}): {attempts}",
-            reason=last.reason if last else self.attempts[-1].reason,
+            # The reason says what follows; people also read what happened to the last call.
+            reason=last.reason if last else final.reason,
+            status=last.status if last else final.status,
+            code=last.code if last else final.code,
             hint="; ".join(hints),
         )
 

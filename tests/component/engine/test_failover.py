@@ -200,6 +200,16 @@ def test_when_all_fail_the_error_says_what_became_of_each(make_engine: MakeEngin
     assert [call.outcome for call in wired.ledger()] == ["model_not_found", "billing", "billing", "auth_permanent"]
 
 
+def test_when_all_fail_people_read_what_happened_to_the_last_call(make_engine: MakeEngine, server: WireServer) -> None:
+    wired = wire_engine(make_engine, server)
+    for key in ("a1:m", "a2:m", "a1:n", "a2:n", "b1:m"):
+        wired.plan(key, *[Failure(500, "broken")] * 3)
+    run = wired.turn()
+    assert (run.state, run.reason) == ("error", Why.UNKNOWN)
+    assert str(run.error).startswith("the model call failed (HTTP 500): all models failed")
+    assert "b/m: b: broken (HTTP 500) 3 times" in str(run.error)
+
+
 @pytest.mark.parametrize("status", [503, 500])
 @pytest.mark.parametrize(("failures", "state"), [(2, "ok"), (3, "error")])
 def test_with_no_other_model_the_same_is_asked_twice_more(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from openclaw_workers.cli.render.sessions import session_table
 from openclaw_workers.cli.render.text import short_ids, short_key, table
 
 
@@ -53,3 +54,26 @@ def test_run_ids_are_as_long_as_it_takes_to_tell_them_apart() -> None:
 )
 def test_a_session_key_is_shown_without_the_end_of_its_uuid(key: str, shown: str) -> None:
     assert short_key(key) == shown
+
+
+def test_what_tells_names_apart_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    rows = [("run-1", "agent:main:telegram:dm:17", "anthropic/claude-opus-4-6"), ("run-2", "a label of words", "-")]
+    lines = table(("RUN", "SESSION", "MODEL"), rows, cut=("SESSION", "MODEL")).splitlines()
+    assert max(map(len, lines)) <= 30
+    assert lines[1].split() == ["run-1", "…m:dm:17", "…ude-opus-4-6"]
+    assert "a label" in lines[2]
+
+
+def test_no_column_is_cut_short_while_another_is_long() -> None:
+    text = table(("NAME", "REASON"), [("n" * 40, "r" * 40)], cut=("NAME", "REASON"))
+    assert [len(cell) for cell in text.splitlines()[1].split()] == [16, 22]
+
+
+def test_a_session_is_named_in_full_before_its_counts_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    key = "agent:main:telegram:group:-1001234567890:topic:42"
+    counts = {"waiting": 0, "turns": 10, "tokens": 1000, "updatedAt": 0}
+    lines = session_table([{"sessionKey": key, "label": "notes", "state": "idle", **counts}]).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split()[:3] == [key, "notes", "idle"]

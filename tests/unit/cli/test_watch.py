@@ -66,7 +66,7 @@ def test_no_line_is_wider_than_the_terminal(
 ) -> None:
     drawn = frame(trees("a", "慢慢数到三"), capsys, monkeypatch, columns=12, lines=24)
 
-    assert [row.split("  ")[0] for row in drawn[2:]] == ["TREE", f"{ROOT[:7]}…", "├─ a", "└─ 慢慢…"]
+    assert [row.split("  ")[0] for row in drawn[2:]] == ["TREE", f"…{ROOT[-7:]}", "├─ a", "└─ 慢慢…"]
     assert max(wcswidth(row) for row in drawn) == 12, "a wide letter takes two columns"
 
 

@@ -51,7 +51,8 @@ def bad(found: list[Finding]) -> list[tuple[str, str, str]]:
 def test_a_setting_that_loses_messages_comes_with_its_command() -> None:
     why = "no: a Redis that stops loses accepted messages; set yes, and appendfsync to always"
     found = list(redis_findings({**STATUS, "unsafeSettings": {"appendonly": why}}))
-    assert bad(found) == [("redis", "warning", "redis-cli CONFIG SET appendonly yes")]
+    fix = 'redis-cli -u "$REDIS_URL" CONFIG SET appendonly yes, then CONFIG REWRITE to keep it'
+    assert bad(found) == [("redis", "warning", fix)]
     assert bad(list(redis_findings(STATUS))) == []
 
 
@@ -140,7 +141,7 @@ def test_a_paused_key_a_missing_key_and_the_offline_model_are_named() -> None:
     ]
     missing = {"model": "openai/gpt", "agents": ["main"], "hasKey": False}
     found = list(key_findings({"profiles": []}, {"default": "openai/gpt", "models": [missing]}))
-    assert bad(found) == [("keys", "error", "ocw init, or set models.providers.openai.apiKey or OPENAI_API_KEY")]
+    assert bad(found) == [("keys", "error", "ocw init, or set OPENAI_API_KEY")]
     assert not is_well(found)
     assert bad(list(key_findings({"profiles": []}, {"default": "offline/demo", "models": []})))[0][1] == "warning"
 
