@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -22,6 +23,22 @@ _OURS = f'{{"v":{SCHEMA},'
 def versioned(text: str) -> str:
     """A JSON object with the form of stored records in front."""
     return f"{_OURS}{text[1:]}"
+
+
+def record_json(fields: Mapping[str, Any]) -> str:
+    """A record as JSON, with its form."""
+    return to_json({"v": SCHEMA, **fields})
+
+
+def record_fields(raw: str | bytes, where: str) -> dict[str, Any]:
+    """The fields of a record that `record_json` or a script wrote, without its form.
+
+    Raises:
+        NewerRecord: newer code wrote it, and this version might misread it.
+    """
+    fields: dict[str, Any] = json.loads(raw)
+    check_form(fields.pop("v", None), where)
+    return fields
 
 
 # Inside a text the quotes have a backslash, so this finds keys only; an inner object may have such a key too.

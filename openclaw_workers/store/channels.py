@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.session_key import ChatType
+from openclaw_workers.domain.stored_json import SCHEMA, record_fields, record_json
 from openclaw_workers.errors import StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
@@ -142,7 +142,7 @@ class Channels:
                 "received": self._keys.received(account.name),
                 "refused_updates": self._keys.refused_updates(account.name),
             },
-            args={"note": json.dumps(note), "most": REFUSED_KEPT},
+            args={"note": record_json(note), "most": REFUSED_KEPT},
             more_args=list(numbers),
         )
 
@@ -150,17 +150,17 @@ class Channels:
         """Notes about updates that were given up, newest first."""
         with store_errors():
             found: Any = self._redis.lrange(self._keys.refused_updates(account.name), 0, most - 1)
-        return [json.loads(each) for each in found]
+        return [record_fields(each, "refused update") for each in found]
 
     def note(self, account: ChannelAccount, **facts: str) -> None:
         """Keep facts about an account for people."""
-        words = [word for pair in facts.items() for word in pair]
+        words = [word for pair in {**facts, "v": SCHEMA}.items() for word in pair]
         write(self._redis, (self._keys.channel(account.name), "HSET", *words))
 
     def facts(self, account: ChannelAccount) -> dict[str, str]:
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.channel(account.name))
-        return {str(name): str(value) for name, value in found.items()}
+        return {str(name): str(value) for name, value in found.items() if name != "v"}
 
     def state(self, account: ChannelAccount) -> AccountState:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
@@ -168,13 +168,13 @@ class Channels:
             pipe.hgetall(self._keys.channel(account.name))
             pipe.hlen(self._keys.received(account.name))
             (seconds, _), raw, waiting = pipe.execute()
-        facts = {str(name): str(value) for name, value in raw.items()}
+        facts = {str(name): str(value) for name, value in raw.items() if name != "v"}
         is_held = int(facts.get("until") or 0) > seconds * 1000
         return AccountState(facts.get("holder", "") if is_held else "", int(waiting), facts)
 
     def block(self, account: ChannelAccount, chat: str, note: Mapping[str, Any]) -> None:
         """Note that a chat takes nothing from us."""
-        write(self._redis, (self._keys.blocked_chats(account.name), "HSET", chat, json.dumps(note)))
+        write(self._redis, (self._keys.blocked_chats(account.name), "HSET", chat, record_json(note)))
 
     def unblock(self, account: ChannelAccount, chat: str) -> None:
         write(self._redis, (self._keys.blocked_chats(account.name), "HDEL", chat))
@@ -182,7 +182,7 @@ class Channels:
     def blocked(self, account: ChannelAccount) -> dict[str, dict[str, Any]]:
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.blocked_chats(account.name))
-        return {str(chat): json.loads(note) for chat, note in found.items()}
+        return {str(chat): record_fields(note, f"blocked chat {chat}") for chat, note in found.items()}
 
     def busy(self, account: ChannelAccount) -> dict[SessionKey, RunningChat]:
         """Sessions that were last spoken to on this account and are at work, or have sub-agents at work."""
@@ -218,7 +218,7 @@ class Channels:
 
     def note_progress(self, account: ChannelAccount, session: SessionKey, route: Route, message_id: str) -> None:
         """Remember a progress message, so that it is removed even if this process dies."""
-        note = json.dumps({"route": route.model_dump(), "message_id": message_id})
+        note = record_json({"route": route.model_dump(), "message_id": message_id})
         write(self._redis, (self._keys.channel_progress(account.name), "HSET", session, note))
 
     def forget_progress(self, account: ChannelAccount, session: SessionKey) -> None:
@@ -228,7 +228,9 @@ class Channels:
         """Progress messages that stand in chats: their routes and the channel's ids."""
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.channel_progress(account.name))
-        notes = {SessionKey(str(session)): json.loads(note) for session, note in found.items()}
+        notes = {
+            SessionKey(str(session)): record_fields(note, f"progress of {session}") for session, note in found.items()
+        }
         return {key: (Route.model_validate(note["route"]), str(note["message_id"])) for key, note in notes.items()}
 
     def wanted_threads(self, account: ChannelAccount, prefix: str) -> list[WantedThread]:
@@ -246,7 +248,9 @@ class Channels:
     def count_attempt(self, route: Route) -> int:
         """Note that a wanted thread is about to be created; returns how often that was tried, this time included."""
         key = self._keys.topic(route.address())
-        (count, _) = write(self._redis, (key, "HINCRBY", "attempts", 1), (key, "EXPIRE", TOPIC_KEPT_S))
+        count, *_ = write(
+            self._redis, (key, "HINCRBY", "attempts", 1), (key, "HSET", "v", SCHEMA), (key, "EXPIRE", TOPIC_KEPT_S)
+        )
         return int(count)
 
     def forget_attempt(self, route: Route) -> None:

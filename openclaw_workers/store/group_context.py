@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.stored_json import model_json, versioned
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 
@@ -54,7 +55,7 @@ class GroupContext:
             self._redis,
             "keep_context",
             keys={"context": self._keys.context(session)},
-            args={"message": shortened.model_dump_json(), "most": most, "keep_s": KEPT_SECONDS},
+            args={"message": versioned(model_json(shortened)), "most": most, "keep_s": KEPT_SECONDS},
         )
 
     def pending(self, session: SessionKey) -> PendingContext:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from openclaw_workers.domain.stored_json import SCHEMA
 from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import MEMORY_NOTE, Keys
 
@@ -34,6 +35,7 @@ class MemoryNotes:
             if self._redis.exists(key):
                 return
         fields = ("session_key", note.session_key, "agent_id", note.agent_id, "place", note.place, "at_ms", note.at_ms)
+        fields += ("v", SCHEMA)
         write(
             self._redis,
             (key, "HSET", *fields),

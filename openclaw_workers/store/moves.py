@@ -6,12 +6,12 @@ at most one piece of each move, and whoever dies is replaced without a word.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from openclaw_workers.domain.ids import new_token
+from openclaw_workers.domain.stored_json import record_fields, record_json
 from openclaw_workers.errors import ConflictError, NotFound
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
@@ -159,7 +159,7 @@ class Moves:
     def ask(self, move: Move, operation: str, arguments: Mapping[str, Any]) -> str:
         """Ask a host that sees the old place; returns the id under which it answers."""
         request_id, key = new_token(), self._keys.move_requests(move.id)
-        question = json.dumps({"id": request_id, "operation": operation, **arguments})
+        question = record_json({"id": request_id, "operation": operation, **arguments})
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.rpush(key, question)
             pipe.ltrim(key, -MOST_REQUESTS, -1)
@@ -171,12 +171,12 @@ class Moves:
         """The oldest question; waits for one a little."""
         with store_errors():
             found: Any = self._redis.blpop([self._keys.move_requests(move_id)], timeout=WAIT_SECONDS)
-        return json.loads(found[1]) if found else None
+        return record_fields(found[1], "message between hosts") if found else None
 
     def reply(self, request_id: str, answer: Mapping[str, Any]) -> None:
         key = self._keys.move_reply(request_id)
         with store_errors(), self._redis.pipeline() as pipe:
-            pipe.rpush(key, json.dumps(answer))
+            pipe.rpush(key, record_json(answer))
             pipe.expire(key, REPLY_SECONDS)
             pipe.execute()
 
@@ -184,4 +184,4 @@ class Moves:
         """The answer; waits for it a little."""
         with store_errors():
             found: Any = self._redis.blpop([self._keys.move_reply(request_id)], timeout=WAIT_SECONDS)
-        return json.loads(found[1]) if found else None
+        return record_fields(found[1], "message between hosts") if found else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from openclaw_workers.domain.ids import new_token
+from openclaw_workers.domain.stored_json import record_fields, record_json
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 
@@ -39,7 +39,7 @@ class PlaceRequests:
     def ask(self, place: str, operation: str, arguments: dict[str, Any]) -> tuple[str, str]:
         """Put a question to the owner; returns the id under which it answers, and its token ("" if there is none)."""
         request_id = new_token()
-        question = json.dumps({"id": request_id, "operation": operation, "arguments": arguments})
+        question = record_json({"id": request_id, "operation": operation, "arguments": arguments})
         key = self._keys.place_requests(place)
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.rpush(key, question)
@@ -52,12 +52,12 @@ class PlaceRequests:
         """The oldest question; waits for one a little."""
         with store_errors():
             found: Any = self._redis.blpop([self._keys.place_requests(place)], timeout=WAIT_SECONDS)
-        return json.loads(found[1]) if found else None
+        return record_fields(found[1], "message between hosts") if found else None
 
     def reply(self, request_id: str, answer: dict[str, Any]) -> None:
         key = self._keys.place_reply(request_id)
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.rpush(key, json.dumps(answer))
+            pipe.rpush(key, record_json(answer))
             pipe.expire(key, REPLY_KEPT_SECONDS)
             pipe.execute()
 
@@ -65,4 +65,4 @@ class PlaceRequests:
         """The next part of an answer; waits for it a little."""
         with store_errors():
             found: Any = self._redis.blpop([self._keys.place_reply(request_id)], timeout=WAIT_SECONDS)
-        return json.loads(found[1]) if found else None
+        return record_fields(found[1], "message between hosts") if found else None

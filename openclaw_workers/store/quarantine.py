@@ -9,6 +9,7 @@ from typing import TypedDict
 from pydantic import ValidationError
 
 from openclaw_workers.clock import now_ms
+from openclaw_workers.domain.stored_json import record_json
 from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import Keys
 
@@ -35,7 +36,7 @@ class Quarantine:
 
     def keep(self, where: str, why: str, raw: object) -> None:
         k = self._keys
-        note = json.dumps({"where": where, "why": why, "raw": str(raw)[:RAW_CHARS]}, sort_keys=True)
+        note = record_json({"where": where, "why": why, "raw": str(raw)[:RAW_CHARS]})
         write(
             self._redis,
             (k.quarantine, "LREM", 0, note),

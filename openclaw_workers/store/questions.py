@@ -10,6 +10,7 @@ from typing import Any, Literal
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.question import Question, QuestionState
+from openclaw_workers.domain.stored_json import record_fields, record_json
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
@@ -144,14 +145,14 @@ class StandingApprovals:
     def allow_always(self, agent_id: str, patterns: Sequence[str], by: str) -> None:
         with store_errors(), self._redis.pipeline() as pipe:
             for pattern in patterns:
-                pipe.hset(self._keys.approved(agent_id), pattern, json.dumps({"by": by, "at": now_ms()}))
+                pipe.hset(self._keys.approved(agent_id), pattern, record_json({"by": by, "at": now_ms()}))
             pipe.execute()
 
     def patterns(self, agent_id: str) -> dict[str, dict[str, Any]]:
         """The patterns of an agent, with who allowed each and when."""
         with store_errors():
             raw: Any = self._redis.hgetall(self._keys.approved(agent_id))
-        return {str(pattern): json.loads(note) for pattern, note in raw.items()}
+        return {str(pattern): record_fields(note, f"approval {pattern}") for pattern, note in raw.items()}
 
     def revoke(self, agent_id: str, pattern: str) -> bool:
         with store_errors():
@@ -162,19 +163,19 @@ class StandingApprovals:
         note = {"agent": question.agent, "command": question.command, "cwd": question.cwd, "place": question.place}
         with store_errors():
             self._redis.hset(
-                self._keys.approved_operations, question.operation, json.dumps({**note, "until": until, "by": by})
+                self._keys.approved_operations, question.operation, record_json({**note, "until": until, "by": by})
             )
 
     def is_allowed(self, operation: str) -> bool:
         with store_errors():
             raw = self._redis.hget(self._keys.approved_operations, operation)
-        return bool(raw) and int(json.loads(str(raw))["until"]) > now_ms()
+        return bool(raw) and int(record_fields(str(raw), "approval")["until"]) > now_ms()
 
     def operations(self) -> dict[str, dict[str, Any]]:
         """The operations that are allowed now; those whose time is over are forgotten."""
         with store_errors():
             raw: Any = self._redis.hgetall(self._keys.approved_operations)
-            notes = {str(name): json.loads(note) for name, note in raw.items()}
+            notes = {str(name): record_fields(note, f"approval {name}") for name, note in raw.items()}
             over = [name for name, note in notes.items() if note["until"] <= now_ms()]
             if over:
                 self._redis.hdel(self._keys.approved_operations, *over)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.stored_json import record_fields, record_json
 from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
@@ -95,21 +95,21 @@ class SessionIndex:
         """The walk that is under way."""
         with store_errors():
             raw = self._redis.hget(self._keys.maintenance, "walk")
-        return Walk(**json.loads(str(raw))) if raw else None
+        return Walk(**record_fields(str(raw), "walk over all sessions")) if raw else None
 
     def last(self) -> Walk | None:
         """The last walk that came to its end."""
         with store_errors():
             raw = self._redis.hget(self._keys.maintenance, "last")
-        return Walk(**json.loads(str(raw))) if raw else None
+        return Walk(**record_fields(str(raw), "walk over all sessions")) if raw else None
 
     def keep(self, walk: Walk) -> None:
         """Let whoever comes next go on from here."""
-        write(self._redis, (self._keys.maintenance, "HSET", "walk", json.dumps(asdict(walk))))
+        write(self._redis, (self._keys.maintenance, "HSET", "walk", record_json(asdict(walk))))
 
     def finish(self, walk: Walk) -> None:
         key = self._keys.maintenance
-        write(self._redis, (key, "HSET", "last", json.dumps(asdict(walk))), (key, "HDEL", "walk"))
+        write(self._redis, (key, "HSET", "last", record_json(asdict(walk))), (key, "HDEL", "walk"))
 
     def claim_files(self, place: str, seconds: int) -> bool:
         """Become the one that looks through the files of a place in this period."""

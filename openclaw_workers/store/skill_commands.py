@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclaw_workers.domain.skill_command import SkillCommand
+from openclaw_workers.domain.stored_json import versioned
 from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import Keys
 
-_LIST = TypeAdapter(tuple[SkillCommand, ...], config=ConfigDict(defer_build=True))
+
+class _Published(BaseModel):
+    model_config = ConfigDict(extra="ignore", defer_build=True)
+
+    commands: tuple[SkillCommand, ...]
 
 
 class SkillCommands:
@@ -19,13 +24,13 @@ class SkillCommands:
         self._keys = keys
 
     def publish(self, agent_id: str, commands: Sequence[SkillCommand]) -> None:
-        text = _LIST.dump_json(tuple(commands)).decode()
+        text = versioned(_Published(commands=tuple(commands)).model_dump_json())
         write(self._redis, (self._keys.skill_commands, "HSET", agent_id, text))
 
     def of_agent(self, agent_id: str) -> tuple[SkillCommand, ...]:
         with store_errors():
             raw = self._redis.hget(self._keys.skill_commands, agent_id)
         try:
-            return _LIST.validate_json(str(raw)) if raw else ()
+            return _Published.model_validate_json(str(raw)).commands if raw else ()
         except ValidationError:
             return ()  # another version wrote it, and its workers write it again

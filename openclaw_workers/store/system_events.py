@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.stored_json import record_fields
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
@@ -35,4 +35,4 @@ class SystemEvents:
         """Events that the session has not seen yet, oldest first."""
         with store_errors():
             raws: Any = self._redis.lrange(self._keys.system_events(session), 0, -1)
-        return [SystemEvent(**json.loads(str(raw))) for raw in raws]
+        return [SystemEvent(**record_fields(str(raw), f"system event of {session}")) for raw in raws]

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from openclaw_workers.clock import now_ms
+from openclaw_workers.domain.stored_json import model_json, versioned
 from openclaw_workers.domain.tokens import Scope, Token
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
@@ -39,7 +40,7 @@ class Tokens:
         token = Token(
             id=ident, name=name, scope=scope, agent=agent, person=person, digest=digest(secret), created_at=now_ms()
         )
-        write(self._redis, (self._keys.tokens, "HSET", ident, token.model_dump_json(by_alias=True)))
+        write(self._redis, (self._keys.tokens, "HSET", ident, versioned(model_json(token, by_alias=True))))
         return token, f"ocw_{ident}_{secret}"
 
     def all(self) -> list[tuple[Token, int | None]]:

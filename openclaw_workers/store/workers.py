@@ -7,6 +7,7 @@ from typing import Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.stored_json import SCHEMA
 from openclaw_workers.domain.worker_info import WorkerInfo
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
@@ -69,7 +70,7 @@ class Workers:
     def send_report(self, worker: WorkerId, parts: Mapping[str, str]) -> None:
         """Keep what a worker says of its plugins and MCP servers, apart from the facts that everybody reads."""
         key = self._keys.worker_report(worker)
-        words = [word for part in parts.items() for word in part]
+        words = [word for part in {**parts, "v": SCHEMA}.items() for word in part]
         write(self._redis, (key, "HSET", *words), (key, "EXPIRE", REPORT_KEPT_SECONDS))
 
     def reports(self, workers: Sequence[WorkerId]) -> list[dict[str, str]]:
@@ -77,7 +78,7 @@ class Workers:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             for worker in workers:
                 pipe.hgetall(self._keys.worker_report(worker))
-            return [report or {} for report in each_answer(pipe)]
+            return [{name: part for name, part in report.items() if name != "v"} for report in each_answer(pipe)]
 
     def leave(self, worker: WorkerId) -> None:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:

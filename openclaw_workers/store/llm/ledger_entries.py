@@ -9,7 +9,7 @@ from typing import Any
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ledger import ModelCall, day_of
 from openclaw_workers.domain.runs import ModelAttempt
-from openclaw_workers.domain.stored_json import model_json, to_json
+from openclaw_workers.domain.stored_json import model_json, to_json, versioned
 from openclaw_workers.store.keys import Keys
 
 DAY_MS = 86_400_000
@@ -33,12 +33,12 @@ class LedgerEntries:
 
     def entries(self) -> str:
         calls = [_entry(call) for call in self.calls]
-        attempts = [[attempt.id, model_json(attempt)] for attempt in self.attempts]
+        attempts = [[attempt.id, versioned(model_json(attempt))] for attempt in self.attempts]
         return to_json({"calls": calls, "attempts": attempts}) if calls or attempts else NOTHING_TO_BOOK
 
 
 def _entry(call: ModelCall) -> list[Any]:
-    return [call.id, model_json(call), call.amounts(), call.usage.model_dump(by_alias=True)]
+    return [call.id, versioned(model_json(call)), call.amounts(), call.usage.model_dump(by_alias=True)]
 
 
 NO_ENTRIES, NOTHING_TO_BOOK = LedgerEntries(), '{"calls":[],"attempts":[]}'

@@ -1,7 +1,7 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, sessions, tree, outgoing,
+  includes  schema, authority, clock, hashes, memory, events, messages, lanes, inbox, runs, sessions, tree, outgoing,
             system_events, jobs, questions, places
 
   keys
@@ -126,7 +126,7 @@ if redis.call("EXISTS", row) == 0 then
   redis.call("PERSIST", settled_key(receipts))
 end
 if keep_s > 0 then
-  redis.call("HSET", dedupe, "session", session, "receipts", receipts)
+  redis.call("HSET", dedupe, "session", session, "receipts", receipts, "v", SCHEMA)
   redis.call("EXPIRE", dedupe, keep_s)
 end
 redis.call("HSET", row, "updatedAt", now)

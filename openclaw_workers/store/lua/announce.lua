@@ -1,7 +1,7 @@
 --[[
   Deliver the results of a settled batch to whoever asked for them, once.
 
-  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree, outgoing,
+  includes  schema, clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree, outgoing,
             places
 
   keys
@@ -146,7 +146,8 @@ end
 if session_id and session_id ~= asked then
   -- Facts that the reset noted about this archive are kept: they say more.
   redis.call("RPUSH", archive, user_entry({ cjson.decode(message) }, nil, now, "subagent"))
-  redis.call("HSETNX", archives, asked, cjson.encode({ session_id = asked, agent_id = agent, session_key = parent }))
+  redis.call("HSETNX", archives, asked, cjson.encode({ v = SCHEMA, session_id = asked, agent_id = agent,
+    session_key = parent }))
   redis.call("ZADD", due, now, "archive|" .. asked)
   send_to(outgoing, row, delivery.policies, last_route(delivery.policies, row), delivery.messages,
     { id = "out-" .. batch_id, session = parent }, now)

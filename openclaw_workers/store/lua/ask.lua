@@ -1,7 +1,7 @@
 --[[
   Ask people something that a running turn needs, or say how that question stands.
 
-  includes  clock, hashes, fence, events, questions
+  includes  clock, hashes, fence, events, questions, schema
 
   keys
     ctl       hash    session control record
@@ -35,7 +35,7 @@ local q = fields(question, "state", "expires_at", "used", "run")
 if not q.state then
   set_fields(question, record)
   redis.call("HSET", question, "id", id, "session", session, "run", run, "run_key", run_key, "state", "waiting",
-    "asked_at", now, "expires_at", now + wait_ms)
+    "asked_at", now, "expires_at", now + wait_ms, "v", SCHEMA)
   redis.call("EXPIRE", question, keep_s)
   redis.call("ZADD", open, now + wait_ms, id)
   local deadline = tonumber(redis.call("HGET", run_key, "deadline_at"))

@@ -1,6 +1,8 @@
 --[[
   Give a session that waits for a thread in its chat the thread that was created, or none if that failed.
 
+  includes  schema
+
   keys
     threads    hash  thread -> the session bound to it
     row        hash  session row
@@ -19,7 +21,7 @@
     A session is bound to one thread. A repeat changes nothing (rule 13). A session that was reset or deleted meanwhile
     is not bound (rule 19).
 ]]
-redis.call("HSET", topic_key, "state", address == "" and "failed" or "created", "thread", thread)
+redis.call("HSET", topic_key, "state", address == "" and "failed" or "created", "thread", thread, "v", SCHEMA)
 redis.call("EXPIRE", topic_key, keep_s)
 if redis.call("HGET", threads, wanted) ~= session then
   return { "gone" }

@@ -1,7 +1,7 @@
 --[[
   Become the process that receives for an account of a channel, or stay it.
 
-  includes  clock, hashes
+  includes  clock, hashes, schema
 
   keys
     account  hash  account of a channel
@@ -27,6 +27,6 @@ end
 if lease_ms == 0 then
   redis.call("HDEL", account, "token", "until", "holder")
 else
-  redis.call("HSET", account, "token", token, "until", now + lease_ms, "holder", holder)
+  redis.call("HSET", account, "token", token, "until", now + lease_ms, "holder", holder, "v", SCHEMA)
 end
 return { "claimed", a.offset or "", tonumber(a.offset_at) or 0 }

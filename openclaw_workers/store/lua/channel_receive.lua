@@ -1,7 +1,7 @@
 --[[
   Store what a channel delivered, and how far it was asked for. Only then may the channel forget it.
 
-  includes  clock, memory
+  includes  clock, memory, schema
 
   keys
     account           hash  account of a channel
@@ -32,7 +32,7 @@ for i = 1, #updates, 2 do
   redis.call("HSETNX", received, updates[i], updates[i + 1])
 end
 if #updates > 0 then
-  redis.call("HSET", account, "last_update_at", now)
+  redis.call("HSET", account, "last_update_at", now, "v", SCHEMA)
 end
 if token ~= "" then
   redis.call("HSET", account, "last_poll_at", now)

@@ -1,7 +1,7 @@
 --[[
   Become the only writer of an archive, or learn that it belongs to another place.
 
-  includes  clock, hashes, archives
+  includes  clock, hashes, archives, schema
 
   keys
     archives        hash  archives that wait to be written
@@ -43,7 +43,7 @@ local ends = tonumber(w["until"]) or 0
 if w.token and w.token ~= token and ends > now and ends <= now + lease_ms then
   return { "held" }
 end
-redis.call("HSET", writer, "token", token, "until", now + lease_ms)
+redis.call("HSET", writer, "token", token, "until", now + lease_ms, "v", SCHEMA)
 redis.call("HDEL", writer, "waits")
 redis.call("EXPIRE", writer, ARCHIVE_PLACE_KEPT_S)
 return { "claimed", about, tonumber(w.written) or 0, tonumber(w.size) or -1 }

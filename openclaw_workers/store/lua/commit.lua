@@ -1,7 +1,7 @@
 --[[
   End a turn: append its last entries, settle its messages, record the run, and free or requeue the session.
 
-  includes  clock, hashes, fence, events, messages, reservations, ledger, lanes, inbox, runs, sessions, archives,
+  includes  schema, clock, hashes, fence, events, messages, reservations, ledger, lanes, inbox, runs, sessions, archives,
             batches, tree, outgoing, system_events, places
 
   keys
@@ -116,7 +116,7 @@ local function pass_answers_on(exchanges)
   local receivers = {}
   for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
     redis.call("HSET", relays, entry.id, cjson.encode({
-      session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
+      v = SCHEMA, session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
       metadata = entry.metadata, authority = redis.call("HGET", run_key, "authority") or nil,
     }))
     redis.call("ZADD", due, now, "relay|" .. entry.id)

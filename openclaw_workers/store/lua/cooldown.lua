@@ -1,7 +1,7 @@
 --[[
   Note how a call with one key ended: a failure starts a cooldown for all workers, a success ends it.
 
-  includes  clock, hashes
+  includes  clock, hashes, schema
 
   keys
     cooldowns  hash  of the key: until_<reason>, count_<reason>, failed_at, used_at, call
@@ -40,7 +40,7 @@ local stepped_back = number(h.failed_at) > now
 if stepped_back or (reason == "" and now - took_ms >= number(h.failed_at)) then
   redis.call("DEL", cooldowns)
 end
-redis.call("HSET", cooldowns, "call", call, "used_at", now)
+redis.call("HSET", cooldowns, "call", call, "used_at", now, "v", SCHEMA)
 redis.call("EXPIRE", cooldowns, 7 * 86400)
 if reason == "" or (first_ms == 0 and asked_ms == 0) then
   return { "ok" }

@@ -1,7 +1,7 @@
 --[[
   Note that an ingress process is alive, and what it says of itself.
 
-  includes  clock, hashes
+  includes  clock, hashes, schema
 
   keys
     ingresses    zset  ingress id -> last heartbeat
@@ -19,7 +19,7 @@
 ]]
 local now = now_ms()
 set_fields(ingress_key, facts)
-redis.call("HSET", ingress_key, "beat_at", now)
+redis.call("HSET", ingress_key, "beat_at", now, "v", SCHEMA)
 redis.call("EXPIRE", ingress_key, keep_s)
 redis.call("ZADD", ingresses, now, id)
 redis.call("ZREMRANGEBYSCORE", ingresses, "-inf", now - keep_s * 1000)

@@ -1,7 +1,7 @@
 --[[
   Let a person, a group or a member of a group in.
 
-  includes  clock
+  includes  clock, schema
 
   keys
     admitted  hash  who was let in: subject -> JSON
@@ -63,7 +63,7 @@ if is_person and not may_share and (has_other or other) then
 end
 
 local owner = is_person and not owned
-about.owner, about.approvedAt = owner or nil, now
+about.owner, about.approvedAt, about.v = owner or nil, now, SCHEMA
 redis.call("HSET", admitted, subject, cjson.encode(about))
 forget_request()
 return { "approved", owner and 1 or 0 }

@@ -1,7 +1,7 @@
 --[[
   Note that somebody was refused, for the owner to see.
 
-  includes  clock
+  includes  clock, schema
 
   keys
     refusals  hash  who was refused: subject -> JSON
@@ -18,6 +18,7 @@
     No more than `most` are kept. A message that is delivered again counts once.
 ]]
 local now = now_ms()
+about.v = SCHEMA
 local known = redis.call("HGET", refusals, subject)
 local before = known and cjson.decode(known) or { count = 0, firstAt = now }
 if before.message == message then

@@ -1,7 +1,7 @@
 --[[
   Give an unknown sender a pairing code.
 
-  includes  clock
+  includes  clock, schema
 
   keys
     pending  hash  requests that nobody has decided on: subject -> JSON
@@ -55,6 +55,6 @@ if codes[code] then
   return { "taken" }
 end
 about.code, about.requestedAt, about.expiresAt = code, now, now + keep_ms
-about.sentAt, about.message = now, message
+about.sentAt, about.message, about.v = now, message, SCHEMA
 redis.call("HSET", pending, subject, cjson.encode(about))
 return { "pending", code, 1 }

@@ -1,7 +1,7 @@
 --[[
   Reset, expire or delete a session at once, ending whatever runs in it.
 
-  includes  clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree,
+  includes  schema, clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree,
             outgoing, system_events
 
   keys
@@ -82,7 +82,7 @@ local function leave_call()
   end
   local id = run .. ":" .. c.fence
   redis.call("HSET", lost_calls, id, cjson.encode({
-    session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4),
+    v = SCHEMA, session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4),
     row = about,
   }))
   redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "lost_call|" .. id)

@@ -1,7 +1,7 @@
 --[[
   Renew all leases of one process, note that it is alive, and return what its turns must know.
 
-  includes  clock, memory, fence, places
+  includes  clock, memory, fence, places, schema
 
   keys
     worker_key  hash  worker
@@ -42,7 +42,7 @@ local ALIVE_MS = 15000
 for field, value in pairs(facts) do
   redis.call("HSET", worker_key, field, value)
 end
-redis.call("HSET", worker_key, "beat_at", now)
+redis.call("HSET", worker_key, "beat_at", now, "v", SCHEMA)
 redis.call("EXPIRE", worker_key, 86400)
 redis.call("ZADD", workers, now, worker)
 redis.call("ZREMRANGEBYSCORE", workers, "-inf", now - 86400000)

@@ -1,7 +1,7 @@
 --[[
   Transcripts on their way to disk.
 
-  includes  hashes
+  includes  hashes, schema
 ]]
 local ARCHIVE_PLACE_KEPT_S = 30 * 86400 -- blocked batches are kept for a week, so results come at most that late
 local MOVED_AT_ONCE = 100
@@ -31,7 +31,7 @@ local function cut_transcript(row, log, archive_prefix, archives, due, new_sessi
       append_list(log, archive)
     end
     redis.call("HSET", archives, old.sessionId, cjson.encode({
-      session_id = old.sessionId, agent_id = old.agentId, session_key = old.sessionKey, thread_id = old.lastThreadId,
+      v = SCHEMA, session_id = old.sessionId, agent_id = old.agentId, session_key = old.sessionKey, thread_id = old.lastThreadId,
       started_at = tonumber(old.sessionStartedAt),
       cut_at = now, why = why, workspace = old.spawnedWorkspaceDir or nil,
     }))

@@ -1,7 +1,7 @@
 --[[
   What viewers of a session are shown.
 
-  includes  hashes
+  includes  hashes, schema
 ]]
 local EVENTS_KEPT, EVENTS_KEPT_S = 2000, 3600
 -- An event as JSON. `raw` holds JSON by name that goes in unchanged: cjson would turn its empty lists into objects, and
@@ -24,8 +24,8 @@ local function event(events, ctl, now, kind, data, create)
     return false
   end
   local seq = redis.call("HINCRBY", ctl, "eseq", 1)
-  local id = redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data",
-    event_body(data))
+  local id = redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "v", SCHEMA, "type", kind, "seq", seq,
+    "at", now, "data", event_body(data))
   redis.call("EXPIRE", events, EVENTS_KEPT_S)
   if kind == "run.ended" then
     redis.call("XTRIM", events, "MINID", "~", math.max(0, now - EVENTS_KEPT_S * 1000))

@@ -1,7 +1,7 @@
 --[[
   Scheduled jobs. A job's record holds `job` (JSON), `next_at` (the time that is due next), `paused` and how it stands.
 
-  includes  hashes
+  includes  hashes, schema
 ]]
 local LOG_KEPT_S = 7 * 86400
 local FIRING_LOOK_MS = 15000
@@ -33,7 +33,7 @@ end
 
 -- A line for the job's run log, newest first, and how the job stands.
 local function log_firing(job, log, kept, now, line)
-  line.at = now
+  line.at, line.v = now, SCHEMA
   redis.call("LPUSH", log, cjson.encode(line))
   redis.call("LTRIM", log, 0, kept - 1)
   redis.call("EXPIRE", log, LOG_KEPT_S)
@@ -44,6 +44,6 @@ end
 
 -- Note that a firing is at work. A sweep looks whether it has ended.
 local function open_firing(firings, due, id, at, session, message, now)
-  redis.call("HSET", firings, at, cjson.encode({ session = session, message = message, at = now }))
+  redis.call("HSET", firings, at, cjson.encode({ v = SCHEMA, session = session, message = message, at = now }))
   redis.call("ZADD", due, now + FIRING_LOOK_MS, "firing|" .. id .. " " .. at)
 end

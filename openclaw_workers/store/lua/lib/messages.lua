@@ -61,7 +61,7 @@ end
 
 local function receipt_of(entry, state, run, now, reason)
   return cjson.encode({
-    state = state, seq = entry.seq, run = run, reason = reason, accepted_at = entry.accepted_at, at = now,
+    v = SCHEMA, state = state, seq = entry.seq, run = run, reason = reason, accepted_at = entry.accepted_at, at = now,
   })
 end
 

@@ -4,7 +4,7 @@
   Functions take the keys of the outbox as a table: new, entry, parts, file, route, ready (the last five are the start
   of a key), owners, waiting, sent, kept.
 
-  includes  hashes
+  includes  hashes, schema
 ]]
 local SENT_KEPT_S, UNSENT_KEPT_S = 86400, 30 * 86400
 local SORTED_AT_ONCE = 200
@@ -27,7 +27,7 @@ local function keep_unreadable(box, stream_id, raw, at)
   local id = "unreadable-" .. stream_id
   local key = box.entry .. id
   redis.call("HSET", key, "id", id, "kind", "message", "state", "failed", "created_at", at, "ended_at", at, "message",
-    raw, "error", "the message cannot be read")
+    raw, "error", "the message cannot be read", "v", SCHEMA)
   redis.call("EXPIRE", key, UNSENT_KEPT_S)
   redis.call("ZADD", box.kept, at, id)
 end
@@ -50,7 +50,8 @@ local function add_entry(box, stream_id, raw, at)
   end
   local address, account = address_of(message.route)
   redis.call("HSET", key, "id", message.id, "kind", message.kind, "state", "queued", "created_at", at, "address",
-    address, "account", account, "message", raw, "parts", 0, "next", 0, "attempts", 0, "files", list_of(files))
+    address, "account", account, "message", raw, "parts", 0, "next", 0, "attempts", 0, "files", list_of(files),
+    "v", SCHEMA)
   join_route(box, message.id, address, account, at)
 end
 

@@ -3,6 +3,8 @@
 
   A budget's reservations are a hash (run -> JSON). An index of their ends and running sums stand beside it, so that no
   script reads every reservation: there may be thousands.
+
+  includes  schema
 ]]
 local RESERVED = { "tokens", "cost", "calls" }
 
@@ -81,6 +83,7 @@ end
 
 local function put_reservation(budget, run, reservation)
   remove_reservation(budget, run)
+  reservation.v = SCHEMA
   redis.call("HSET", budget.reserved, run, cjson.encode(reservation))
   redis.call("ZADD", budget.ends, reservation["until"], run)
   add_to_sums(budget, reservation, 1)

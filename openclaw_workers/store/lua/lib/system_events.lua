@@ -16,7 +16,7 @@ local function add_system_event(system_events, event_keys, ctl, raw, now)
     return false
   end
   redis.call("ZREMRANGEBYRANK", event_keys, 0, -EVENT_KEYS_MOST - 1)
-  event.at = now
+  event.at, event.v = now, SCHEMA
   redis.call("RPUSH", system_events, cjson.encode(event))
   redis.call("HSET", ctl, "events_wait", 1)
   local waiting, size = redis.call("LRANGE", system_events, 0, -1), 0

@@ -18,7 +18,7 @@ local function order_stop(stop_orders, due, live, session, now, reason, run)
       return
     end
   end
-  redis.call("HSET", stop_orders, order, cjson.encode({ upto = last, reason = reason, run = run }))
+  redis.call("HSET", stop_orders, order, cjson.encode({ v = SCHEMA, upto = last, reason = reason, run = run }))
   redis.call("ZADD", due, now, "stop_children|" .. order)
 end
 
