@@ -59,6 +59,7 @@ class AgentLoop:
     def __init__(self, setup: TurnSetup, history: Sequence[TranscriptEntry], journal: Journal, asker: Asker) -> None:
         self._setup = setup
         self._journal = journal
+        # Side calls use this copy too, so the check also keeps them from models with a smaller window.
         self._asker = replace(asker, on_chosen=self._check_window)
         self._budget = int(min(setup.window, setup.context_tokens or setup.window) * WINDOW_SHARE)
         self.history = list(history)
@@ -93,6 +94,7 @@ class AgentLoop:
             answer = self._ask()
             if not answer.tool_calls:
                 return answer
+            # Written before the tool runs: whoever takes over must know that this call may have taken effect (I5).
             self._record(answer, starting=self._calls.groups(answer.tool_calls)[0][0].id)
             self._finish_calls()
         raise ProviderError(
@@ -114,6 +116,7 @@ class AgentLoop:
             self._finish_calls()
         self._stop_if_yielded()
         result = self._result_of(call)
+        # A person reads this, and the markers around untrusted text are for models.
         text = unwrap(result.text) if result else ""
         return AssistantEntry(
             content=[TextBlock(text=text or NO_OUTPUT)], timestamp=now_ms(), run_id=self._setup.run_id
@@ -133,6 +136,7 @@ class AgentLoop:
                 raise TurnYielded(entry.text)
 
     def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
+        # Before the write: if it raises TurnEnded, the entries are recorded all the same.
         self.history += entries
         self._asker.forget_partial()
         worked = self._calls.take_worked()
@@ -170,6 +174,7 @@ class AgentLoop:
                     raise
                 keeper.overflowed(self.history, error)
             else:
+                # An estimated usage is our own guess, from which there is nothing to learn.
                 if (view := self._setup.view_of(candidate)) and not answer.estimated:
                     view.context.estimator.learn(self._setup.whole_system, self._setup.specs, messages, answer.usage)
                 return candidate, answer
@@ -188,6 +193,7 @@ class AgentLoop:
         """The messages for one model. If it cannot summarise, the oldest are left out; for others room was made."""
         if self._keeper and candidate.provider.can_summarise:
             return messages
+        # A fallback may have a smaller window than the model that the messages were fitted to.
         window = candidate.provider.context_window(candidate.model)
         budget = int(min(window, self._setup.context_tokens or window) * WINDOW_SHARE)
         return messages if self._keeper is None and budget >= self._budget else fit(messages, budget)
@@ -259,6 +265,7 @@ class AgentLoop:
         for index, group in enumerate(groups, start=1):
             if group[0].id in self.begun:  # an earlier owner started it, and with it the whole group
                 self.begun.update(call.id for call in group)
+            # These are spawn calls. They may run again: the ids of children are derived from the calls (rule 3).
             if len(group) > 1:
                 results = self._calls.execute_group(group)
             else:
@@ -266,6 +273,7 @@ class AgentLoop:
             at = {"timestamp": now_ms(), "run_id": self._setup.run_id}
             results = [result.model_copy(update=at) for result in results]
             following = groups[index][0].id if index < len(groups) else ""
+            # Steered messages wait for the last result: between a call and its result they would break I2.
             self._record(*results, starting=following, may_steer=not following)
 
 
@@ -275,6 +283,7 @@ def _offered(setup: TurnSetup, model: str) -> list[ToolSpec]:
 
 
 def _storable(block: AssistantBlock) -> AssistantBlock:
+    # Models emit lone surrogates, and repeat secrets that a tool has shown them. Neither must reach the transcript.
     match block:
         case TextBlock():
             return TextBlock(text=mask_known(replace_surrogates(block.text)))

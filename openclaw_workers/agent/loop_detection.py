@@ -63,6 +63,7 @@ def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> li
             was_blocked = entry.is_error and text.startswith(texts.LOOP_BLOCKED)
             # The path of a file that a tool returned names its content.
             files = "".join(f"{file.path}\n" for file in entry.files)
+            # Without our own warning: it counts the repeats, so that equal results would differ by it.
             outcome = f"{entry.is_error}:{files}{text.rpartition(texts.LOOP_WARNING)[0] or text}"
             found.append(PastCall(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
     return found[-most:]
@@ -81,6 +82,7 @@ def judge(past: Sequence[PastCall], call: ToolCallBlock, settings: LoopDetection
         why = texts.LOOP_POLLING.format(name=name, count=streak)
         stop = streak >= settings.critical_threshold
         return _block(why + texts.LOOP_POLLING_STOP) if stop else _warn(streak, settings, why)
+    # Two calls in turn are blocked only if their results stay the same: results that change are progress.
     turns, is_stuck = _ping_pong(past, this)
     if turns >= settings.warning_threshold:
         why = texts.LOOP_PING_PONG.format(count=turns)
@@ -96,6 +98,7 @@ def with_warning(result: str, verdict: Verdict) -> str:
 
 
 def signature(call: ToolCallBlock) -> str:
+    # Models do not always write the same arguments in the same order.
     arguments = json.dumps(call.arguments, sort_keys=True, ensure_ascii=False, default=str)
     return _hash(f"{canonical(call.name)}:{arguments}")
 

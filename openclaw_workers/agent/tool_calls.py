@@ -108,6 +108,7 @@ class ToolCalls:
         with self._working():
             outcome = run_call(call, self._tools_of(call), self._context(call))
         self._tell_hooks(call, outcome)
+        # Redis keeps up to 2,000 events of a session, so each must be small.
         shown = {"result": outcome.plain[:RESULT_CHARS]} if setup.shows_results else {}
         self.journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": outcome.failed, **shown})
         return _result(call, outcome, with_warning(outcome.quoted, verdict))
@@ -121,6 +122,7 @@ class ToolCalls:
         if verdict.blocked:
             log.warning("tool.blocked_by_hook", tool=call.name, call_id=call.id)
             return call, texts.BLOCKED_BY_HOOK.format(why=verdict.blocked)
+        # Hooks saw the arguments under the tool's own names, so the alias must not be applied to them again.
         changes = {"name": canonical(call.name), "arguments": verdict.event["arguments"]}
         return call.model_copy(update=changes), ""
 
@@ -172,6 +174,7 @@ class ToolCalls:
             commands=setup.commands,
             sandbox=setup.sandbox,
             shown_workspace=setup.shown_workspace,
+            # Without this tool the model could neither read nor stop a command that goes on in the background.
             may_background="process" in setup.tools,
             sessions=setup.sessions,
             memory=setup.memory,

@@ -97,6 +97,7 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
     except NOT_TOOL_FAILURES:
         raise
     except Exception as error:  # noqa: BLE001
+        # The calls were one operation, so nobody knows which of them failed.
         failure = _failed(good[0][0], error)
         outcomes |= {call.id: failure for call, _, _ in good}
     return [outcomes[call.id] for call, _ in calls]
@@ -104,6 +105,7 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
 
 def _returned(tool: Tool[Any], args: Any, answer: ToolAnswer) -> ToolOutcome:
     text, files = (answer, ()) if isinstance(answer, str) else _split(answer)
+    # Tools limit their own output. This catches those that do not, with room for what they say around it.
     shown = limit_text(mask_known(replace_surrogates(text)), tool.max_output_bytes + FRAME_BYTES)
     if tool.is_result_untrusted(args) and not isinstance(answer, TrustedText):
         return ToolOutcome(output=shown, source=f"tool {tool.name}", files=files)
@@ -120,6 +122,7 @@ def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
     if isinstance(error, ToolError):
         output = limit_text(mask_known(replace_surrogates(error.output)), MAX_OUTPUT_BYTES + FRAME_BYTES)
         return ToolOutcome(
+            # The message is not quoted, and may repeat text from outside. It must not be able to forge our markers.
             neutralise(mask_known(replace_surrogates(error.message))),
             output,
             source=f"tool {canonical(call.name)}",

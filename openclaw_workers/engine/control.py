@@ -112,6 +112,7 @@ class Control:
         if order is None:
             return
         live, damaged = filter(order.is_for, self._tree.live(session, order.upto)), None
+        # A child that waits would otherwise get the slot that a stopped one frees.
         for child in sorted(live, key=lambda run: run.state is RunState.RUNNING):
             try:
                 # The whole session: all runs of a child belong to the run that spawned it.

@@ -27,6 +27,7 @@ class _HelperThread(threading.Thread):
                 answer = call(), None
             except Exception as error:  # noqa: BLE001 - handed to the caller, who waits for it
                 answer = None, error
+            # Idle before it answers: the caller's next call finds this thread, instead of starting another.
             _idle.put(self)
             outcome.put(answer)
             del call, outcome, answer  # or the thread would keep them in memory until its next call

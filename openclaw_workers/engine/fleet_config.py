@@ -165,6 +165,7 @@ def publish_if_none(host: Host, client: Client) -> Published | None:
     if configs_of(host, client).current() is not None:
         return None
     load_file(host)  # whoever starts the fleet has the variables that its file names
+    # Of two hosts that start together one publishes, and the other follows it.
     published = publish(configs_of(host, client), draft(host), expected=NO_VERSION)
     return None if published.is_refused else published
 

@@ -108,6 +108,7 @@ class PlaceService(threading.Thread):
             part.close()
         try:
             if place := self._place():
+                # Last of all: the next owner can open the memory index only after this one has closed it.
                 self._requests.lease(place, self._token, 0)
         except StoreUnavailable as error:
             log.debug("place.lease_kept", error=error.message)
@@ -138,6 +139,7 @@ class PlaceService(threading.Thread):
         place = self._place()
         question = self._requests.next_question(place)
         if question is not None:
+            # In another thread: a slow answer must not keep this one from renewing the lease.
             self._answers.submit(self._answer, question)
         for part in self._parts:
             part.work(place)

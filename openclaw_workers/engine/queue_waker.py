@@ -18,6 +18,7 @@ log = get_logger(__name__)
 
 KNOWN_SECONDS = 60.0
 """How long the templates are not read again; a worker of a new version may have kept others."""
+# A chord must outlive the longest wait of its parked runs (rule 3).
 CHORD_SECONDS = 30 * 86_400
 
 
@@ -105,6 +106,7 @@ class QueueWaker:
         return self._blanks
 
     def _read(self) -> None:
+        # Before the read: while Redis is away, not every wake-up shall wait for it.
         self._read_at = self._clock()
         self._blanks = self._store.load()
 

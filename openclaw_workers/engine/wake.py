@@ -60,6 +60,8 @@ def wake_all(waker: Waker, granted: Iterable[tuple[RunId, SessionKey]]) -> None:
 
 def wake_run(waker: Waker, run: Run) -> None:
     """Wake a run as what it is: a child's as the header of its chord, which then counts it when it ends."""
+    # A child that got a message after it had ended: its new run has a batch of its own, and no chord was published for
+    # it.
     if run.batch == own_batch(run.id):
         waker.chord(run.batch, [(run.session_key, run.id)])
     elif run.batch is not None:

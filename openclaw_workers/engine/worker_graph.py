@@ -221,6 +221,7 @@ class WorkerEngine(TurnGraph):
                 is_slow=True,
             ),
             DueKind(MAINTENANCE, self.maintenance.handle, on_sweep=self.maintenance.ensure_due, is_slow=True),
+            # Skills have no due items. They are published here only because each sweep calls `on_sweep`.
             DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
 

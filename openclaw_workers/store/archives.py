@@ -114,6 +114,7 @@ class Archives:
             args={
                 "id": archive.id,
                 "token": archive.token,
+                # Tells the script a repeat from the next part (rule 13).
                 "before": archive.written,
                 "count": entries,
                 "size": size,
@@ -143,6 +144,7 @@ class Archives:
         for start in count(0, PART):
             with store_errors():
                 raws: Any = self._redis.lrange(self._keys.archive(session_id), start, start + PART - 1)
+            # A cheap first look. The caller parses what is left.
             found += [raw for raw in map(str, raws) if run_id in raw]
             if len(raws) < PART:
                 break

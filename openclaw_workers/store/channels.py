@@ -169,6 +169,7 @@ class Channels:
             pipe.hlen(self._keys.received(account.name))
             (seconds, _), raw, waiting = pipe.execute()
         facts = {str(name): str(value) for name, value in raw.items() if name != "v"}
+        # A holder that died leaves its name until somebody else claims the account.
         is_held = int(facts.get("until") or 0) > seconds * 1000
         return AccountState(facts.get("holder", "") if is_held else "", int(waiting), facts)
 
@@ -191,6 +192,7 @@ class Channels:
         since = {str(session): int(at) for session, at in taken}
         rows = self._rows(list(since))
         for session, row in list(rows.items()):
+            # Sub-agents have no chat of their own. The chat of their root shows that something is at work.
             root = row.get("rootSessionKey", "")
             if root and root not in rows:
                 since.setdefault(root, since[session])

@@ -42,6 +42,7 @@ TIMEOUT_SECONDS = 2.0
 FRESH_SECONDS = 0.25
 """A connection that answered this lately is not looked at again before a script that is repeated if it fails."""
 
+# Threads need no lock for these: `append` and `pop` of a deque are atomic.
 _all_spares: WeakKeyDictionary[Any, deque[_PooledConnection]] = WeakKeyDictionary()
 """Connections that no script uses at the moment, by the pool whose settings they share."""
 
@@ -178,6 +179,7 @@ def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
     targets = [str(key) for key, *_ in commands]
     words = [each for _, *rest in commands for each in (len(rest), *rest)]
     answers = run_script(client, "write", more_keys=targets, more_args=words)
+    # The script uses pcall, so one failed command comes back as a value among the answers.
     for answer in answers:
         if isinstance(answer, ResponseError) and not str(answer).startswith("WRONGTYPE"):
             with store_errors():
@@ -189,10 +191,12 @@ def _ask(client: Client, call: ScriptCall, *, trusts: bool) -> list[Any]:
     text, digest = scripts.script_source(call.name)
     held = _spare_connection(client, trusts=trusts)
     try:
+        # Servers keep scripts in memory only. After a restart or a failover, the text has to be sent once more.
         return _exchange(held, "EVALSHA", digest, call.keys, call.args)
     except NoScriptError:
         return _exchange(held, "EVAL", text, call.keys, call.args)
     finally:
+        # Also after an error: a connection that was closed connects again when it is used next.
         _spares(client).append(held)
 
 
@@ -203,6 +207,7 @@ def _says(error: ResponseError, words: Sequence[str]) -> bool:
 def _hang_up(client: Client) -> None:
     """The server is no longer primary. Its address may lead to the new one by now; no open connection does."""
     spares = _spares(client)
+    # Spare connections do not belong to redis-py's pool, so disconnecting the pool would leave them open.
     while spares:
         with suppress(IndexError):  # another thread was faster
             spares.pop().connection.disconnect()
@@ -224,6 +229,7 @@ def _exchange(
         raise
     except BaseException as error:
         held.connection.disconnect()  # its answer may still come, and must not be taken for another's
+        # A time limit of the kernel shows as EAGAIN, which redis-py does not take for a time-out.
         if isinstance(error.__context__, BlockingIOError):
             raise RedisTimeoutError("it took too long") from error
         raise
@@ -245,6 +251,7 @@ def _packed(command: str, script: str, keys: Sequence[str], args: Sequence[Any])
 
 
 def _word(value: Any) -> Any:
+    # Scripts expect flags as "1" and "0", and str(True) is "True".
     return str(int(value) if isinstance(value, bool) else value) if isinstance(value, int | float) else value
 
 
@@ -266,6 +273,7 @@ class _PooledConnection:
         another thread both times. With many threads that costs more than the exchange itself.
         """
         sock, seconds = connection._sock, connection.socket_timeout
+        # Plain sockets only: one with TLS reads through OpenSSL and needs Python's own time limit.
         if type(sock) is socket.socket and seconds:
             limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)

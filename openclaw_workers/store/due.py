@@ -9,6 +9,7 @@ from openclaw_workers.store.client import Client, run_script, store_errors, writ
 from openclaw_workers.store.keys import Keys
 
 CLAIMED_AT_ONCE = 200
+# A sweeper that dies leaves its items to the others after this time.
 CLAIM_MS = 5_000
 
 
@@ -47,6 +48,7 @@ class DueItems:
 
     def later(self, item: str, delay_ms: int) -> None:
         """Look at a claimed item again after a while; one that is done meanwhile stays done."""
+        # The claim has moved the item by CLAIM_MS already.
         write(self._redis, (self._keys.due, "ZADD", "XX", "INCR", delay_ms - CLAIM_MS, item))
 
     def give_back(self, items: Sequence[str]) -> None:
@@ -65,5 +67,6 @@ class DueItems:
     def now_ms(self) -> int:
         """The time by Redis, which all that is stored goes by."""
         with store_errors():
+            # Not the clock of this host: all scores in the index are by Redis' clock.
             seconds, micros = self._redis.time()
         return int(seconds) * 1000 + int(micros) // 1000

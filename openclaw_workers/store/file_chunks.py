@@ -26,6 +26,7 @@ class FileChunks:
             StoreFull: Redis has little memory left.
             StoreUnavailable: Redis cannot be reached, or has lost the beginning of the file.
         """
+        # An empty file gets one empty chunk, which tells it from a missing one.
         for index, start in enumerate(range(0, max(1, len(content)), CHUNK_BYTES)):
             reply = run_script(
                 self._redis,
@@ -33,6 +34,7 @@ class FileChunks:
                 keys={"file_key": key, **self._keys.shared("memory")},
                 args={
                     "index": index,
+                    # As text, because the client decodes every answer as UTF-8.
                     "chunk": base64.b64encode(content[start : start + CHUNK_BYTES]).decode(),
                     "keep_s": self._keep_seconds,
                 },
@@ -52,6 +54,7 @@ class FileChunks:
         while (chunk := self._chunk(key, index)) is not None:
             content += chunk
             index += 1
+        # It may expire, or be taken by another worker, between two reads.
         if index == 0 or len(content) != size:
             raise NotFound(f"the file {name} is no longer stored")
         return bytes(content)

@@ -63,6 +63,7 @@ class GroupContext:
         with store_errors():
             found: Any = self._redis.zrange(self._keys.context(session), 0, -1, withscores=True)
         messages = (_read(str(raw)) for raw, _ in found)
+        # By score, not by number: messages that come from now on have a higher one.
         return PendingContext(tuple(filter(None, messages)), found[-1][1] if found else 0)
 
     def forget(self, session: SessionKey, read: PendingContext) -> None:

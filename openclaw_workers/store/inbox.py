@@ -32,6 +32,7 @@ from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.quarantine import fields_at_fault
 from openclaw_workers.store.reader import Reader
 
+# Of a message that is dropped by `drop: summarize`: the next turn reads a list of these.
 SUMMARY_CHARS = 160
 MOST_COLLECTED = 50
 DEDUPE_SECONDS = 86_400
@@ -199,6 +200,7 @@ class Inbox:
                 "next_batch": k.batch(own_batch(run_id)),
                 "next_open": k.open(own_batch(run_id)),
                 "dedupe": k.dedupe(delivery),
+                # A script needs all its keys. Those of an option that is not used are never touched.
                 "job": k.job(firing.job if firing else ""),
                 "firings": k.job_firings(firing.job if firing else ""),
             },
@@ -222,6 +224,8 @@ class Inbox:
                 "debounce_ms": rules.debounce_ms,
                 "wake_message": wake,
                 "own_mode": mode or "",
+                # The model reads the message as it is. The record of a question, which people list, must not show
+                # secrets.
                 "masked": masked if (masked := mask_known(message.text)) != message.text else "",
                 "keep_s": DEDUPE_SECONDS if delivery else 0,
                 "delivery": to_chat.as_json,
@@ -333,6 +337,7 @@ class Inbox:
 
     def keep_answer(self, delivery: str, text: str) -> None:
         key = self._keys.dedupe(delivery)
+        # A transaction: an answer without an expiry would stay for ever.
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.hset(key, "answer", text)
             pipe.expire(key, DEDUPE_SECONDS)
@@ -354,6 +359,7 @@ class Inbox:
         except ValidationError as error:
             damaged = CorruptRecord(f"the receipt of {message_id} in {key}", fields_at_fault(error))
             self._reader.quarantine(damaged.where, damaged.why, raw)
+            # Not answered as unknown: the caller would take the message for a new one.
             raise damaged from error
 
     def waiting(self, key: SessionKey) -> list[InboxEntry]:

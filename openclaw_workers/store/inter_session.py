@@ -53,6 +53,7 @@ class InterSession:
     def asked(self, message: MessageId, waiting: SessionKey) -> SessionKey | None:
         """Whom a session has sent the message to whose answer it waits for, or is about to."""
         with store_errors():
+            # Read from the record, not from memory: the run may have been parked and taken by another worker since.
             waits_for, target = self._redis.hmget(self._keys.ctl(waiting), ["waits_for", "waits_on"])
         return SessionKey(str(target)) if waits_for == message and target else None
 
@@ -96,6 +97,7 @@ class InterSession:
         while look and len(found) < MOST_WAITERS:
             with store_errors():
                 waiting = self._redis.hvals(self._keys.waiters(look.pop()))
+            # Without those that are known: sessions that wait for each other form a circle.
             new = {SessionKey(str(name)) for name in waiting} - found
             found |= new
             look += new

@@ -554,6 +554,7 @@ class Keys:
 
     def broker_queue(self, lane: str) -> str:
         """The queue of a lane, or a queue by the name that Celery gives it."""
+        # Scheduled turns have slots of their own, but the workers of the lane `subagent` run them.
         return f"{broker_prefix(self.namespace)}{'subagent' if lane == 'cron' else lane}"
 
     def row(self, session: str) -> str:

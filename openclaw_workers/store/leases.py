@@ -90,6 +90,7 @@ class Leases:
                 "workspaces": json.dumps(workspaces or {}),
                 "takes_turns": takes_turns,
             },
+            # One script for all turns of the process: hundreds of renewals a second would keep Redis busy (rule 8).
             more_keys=[key for lease in leases for key in (k.ctl(lease.session), k.slots(lease.lane))],
             more_args=[word for lease in leases for word in (lease.session, lease.token, lease.run)],
         )
@@ -163,4 +164,5 @@ class Leases:
                     return current, Recovery(verb, granted=pairs(granted))
                 case [verb]:
                     return current, Recovery(verb)
+        # The run changed five times meanwhile, so somebody works on it. The item is due again when its claim ends.
         return None, Recovery("wait")

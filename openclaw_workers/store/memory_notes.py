@@ -40,6 +40,7 @@ class MemoryNotes:
             self._redis,
             (key, "HSET", *fields),
             (key, "EXPIRE", KEPT_SECONDS),
+            # In the past, so it is due at once.
             (self._keys.due, "ZADD", note.at_ms, f"{MEMORY_NOTE}{note.session_id}"),
         )
 

@@ -24,6 +24,7 @@ class MemoryVectors:
             found = self._redis.hmget(self._keys.memory_vectors(_name(model)), list(hashes))
         known = [each for each, raw in zip(hashes, found, strict=True) if raw]
         if known:
+            # Reading counts as use, or a vector that is wanted often would be dropped for its age.
             self._write(model, [part for each in known for part in (each, "")])
         return [_unpacked(str(raw)) if raw else None for raw in found]
 

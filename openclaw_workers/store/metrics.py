@@ -48,6 +48,7 @@ class Metrics:
         key = self._keys.metrics(host)
         with store_errors(), self._redis.pipeline(transaction=True) as pipe:
             for series, amount in counts.items():
+                # Added, not set: several processes of the host count under the same names.
                 pipe.hincrbyfloat(key, json.dumps(series), amount)
             pipe.expire(key, KEPT_SECONDS)
             pipe.execute()
@@ -89,6 +90,7 @@ class Metrics:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             for queue in queues:
                 pipe.llen(queue)
+                # Wake-ups are pushed on the left, so the oldest is the last one.
                 pipe.lindex(queue, -1)
             answers = each_answer(pipe)
         return sum(count or 0 for count in answers[::2]), max(_age(raw, now) for raw in answers[1::2])
@@ -100,6 +102,7 @@ class Metrics:
             with store_errors():
                 reply: Any = self._redis.zscan(self._keys.due, cursor, count=SCANNED_AT_ONCE)
             cursor, items = int(reply[0]), [str(item) for item, _ in reply[1]]
+            # Sets, because ZSCAN may return an item twice.
             pending.update(item for item in items if item.startswith(BATCH))
             blocked.update(item for item in items if item.startswith(FORGET))
             if cursor == 0:

@@ -94,6 +94,7 @@ class Moves:
     def end(self, move: Move, state: MoveState, error: str = "") -> bool:
         """End a move; says whether it ended this way."""
         k = self._keys
+        # A move that failed or was cancelled leaves the old files where they are.
         place = move.to_place if state == "done" else move.from_place
         reply = run_script(
             self._redis,
@@ -150,6 +151,7 @@ class Moves:
         """Carry a move out, or go on with it; 0 milliseconds give it up. Says whether the caller does."""
         reply = run_script(
             self._redis,
+            # The script serves every lease that is a single key, not only those of memory.
             "memory_lease",
             keys={"lease": self._keys.move_lease(move.id)},
             args={"token": token, "lease_ms": lease_ms},
@@ -162,6 +164,7 @@ class Moves:
         question = record_json({"id": request_id, "operation": operation, **arguments})
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.rpush(key, question)
+            # Nobody may answer for a long time. Whoever asked the older questions has given up.
             pipe.ltrim(key, -MOST_REQUESTS, -1)
             pipe.expire(key, REPLY_SECONDS)
             pipe.execute()

@@ -60,6 +60,8 @@ class Outbox:
 
     def claim(self, accounts: Sequence[Account], *, lease_ms: int, most: int) -> Claimed:
         """Claim up to `most` routes with messages. The caller sends for them until their lease ends."""
+        # One token for each claim, not for each sender: a sender that lost a route and claimed it again is another
+        # owner.
         token = new_token()
         wait_ms, more, found = run_script(
             self._redis,
@@ -89,6 +91,7 @@ class Outbox:
             return None
         except CorruptRecord as error:
             unreadable = Claim(account, address, token, stand_in(raw), ())
+            # Recorded as failed, or the message would block its route for ever.
             part = unreadable.entry.next_part
             return self.record(unreadable, part, PartOutcome.FAILED, lease_ms=lease_ms, error=error.message)
 
@@ -224,6 +227,7 @@ class Outbox:
             for index in indexes:
                 pipe.zrange(index, 0, limit - 1, desc=True, withscores=True)
             found = [pair for each in pipe.execute() for pair in each]
+        # Each index gives its own newest; only now it is known which of them are the newest of all.
         newest = sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             for entry_id, _ in newest:
@@ -248,6 +252,7 @@ class Outbox:
 
     def sort(self) -> None:
         """Sort new messages by route, so that what is read is complete."""
+        # The script sorts a bounded number at once, so that Redis serves others in between.
         while run_script(self._redis, "outbox_sort", keys={**self._box()})[0]:
             pass
 

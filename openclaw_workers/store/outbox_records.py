@@ -108,6 +108,7 @@ def as_entry(raw: dict[str, str]) -> OutboxEntry:
 def stand_in(raw: dict[str, str]) -> OutboxEntry:
     """What is known of a message that cannot be read."""
     known, next_part = raw.get("state", ""), raw.get("next", "0")
+    # The address may be damaged too; padded, it always has four parts.
     channel, account, to, thread = (raw.get("address", "") + "|||").split("|")[:4]
     route = Route(channel=channel, account_id=account, to=to, thread_id=thread)
     return OutboxEntry(

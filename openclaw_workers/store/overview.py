@@ -72,6 +72,7 @@ class Overview:
                     pipe.hmget(k.ctl(str(session)), ["run", "owner", "attempt", "lease_until"])
                 (seconds, micros), *looked = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
+        # A damaged control record answers None, and must not hide the other sessions.
         found = [each or NOTHING for each in looked]
         return [
             HeldLease(

@@ -58,6 +58,7 @@ class Pairings:
 
     def request(self, subject: Subject, *, name: str, message_id: str) -> PairingCode | None:
         """The code of a person who asks to be let in; None if the account has as many requests as it may."""
+        # "taken": another request has this code, so try again with a new one.
         while True:
             reply = run_script(
                 self._redis,

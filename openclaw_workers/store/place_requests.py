@@ -44,6 +44,7 @@ class PlaceRequests:
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.rpush(key, question)
             pipe.ltrim(key, -MOST_WAITING, -1)
+            # The owner of this moment: if another one follows, the question may be lost with this one.
             pipe.get(self._keys.place_owner(place))
             owner = pipe.execute()[-1]
         return request_id, str(owner or "")

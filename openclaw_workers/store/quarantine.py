@@ -39,6 +39,7 @@ class Quarantine:
         note = record_json({"where": where, "why": why, "raw": str(raw)[:RAW_CHARS]})
         write(
             self._redis,
+            # A record that is met again moves to the front instead of being listed twice.
             (k.quarantine, "LREM", 0, note),
             (k.quarantine, "LPUSH", note),
             (k.quarantine, "LTRIM", 0, KEPT - 1),

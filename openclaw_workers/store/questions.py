@@ -131,6 +131,7 @@ class Questions:
 
     def _is_waited_for(self, question: Question) -> bool:
         with store_errors():
+            # A run that ended or was stopped leaves its question open until it expires.
             run, abort = self._redis.hmget(self._keys.ctl(question.session), ["run", "abort"])
         return bool(run == question.run and abort != question.run)
 

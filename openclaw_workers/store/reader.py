@@ -101,6 +101,7 @@ class Reader:
         return [run for _, run in self._runs(ids)]
 
     def _runs(self, ids: Sequence[str]) -> Iterator[tuple[str, Run]]:
+        # The texts of a run expire long before its record, so they have a key of their own.
         both = [name for run_id in ids for name in (run_id, f"{run_id}{TEXTS}")]
         raws = self.hashes("run", both, self._keys.run)
         for index, run_id in enumerate(ids):
@@ -167,6 +168,8 @@ class Reader:
         answers: list[list[str]] = []
         known = 0
         while True:
+            # From the end backwards: the script returns the newest of the requested entries that fit into a short
+            # answer.
             length, place, raws = run_script(
                 self._redis,
                 "page",
@@ -179,6 +182,7 @@ class Reader:
             if length < known:  # it was reset meanwhile: this is another transcript
                 break
             answers.append(raws)
+            # A negative start is counted from an end that moves while the transcript grows, so it is fixed here.
             known, start = length, start if start >= 0 else max(0, length + start)
             if place <= start or not raws:
                 break
@@ -230,11 +234,13 @@ class Reader:
         """A parsed record; None if it is damaged, which is noted."""
         try:
             return read()
+        # The JSON parser raises RecursionError for a text that is nested too deeply.
         except (ValidationError, CorruptRecord, ValueError, RecursionError) as error:
             self._left_out(where, _why(error), raw)
             return None
 
     def _left_out(self, where: str, why: str, raw: object) -> None:
+        # A record that is read twice counts once.
         self._left.add((where, hash(str(raw))))
         self.quarantine(where, why, raw)
 
@@ -276,6 +282,7 @@ def parse_state(fields: Sequence[str | None] | None, waiting: int | None) -> Ses
 def parse_run(raw: dict[str, str]) -> Run:
     check_form(raw.get("v"), f"run {raw.get('id')}")
     usage = {field: raw.get(f"usage_{field}", 0) for field in ("input", "output", "cacheRead", "cacheWrite")}
+    # Scripts clear a field by writing "", which is no number and no time.
     fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
     for name, nothing in _JSON.items():
         try:

@@ -79,6 +79,7 @@ def script_source(name: str) -> tuple[str, str]:
     """A script with what it includes and its bindings in front of it, and its SHA."""
     header, text = _read(f"{name}.lua")
     parts = _used_of([_read(f"lib/{each}.lua")[1] for each in _with_their_own(header.includes)], text)
+    # After the library, which writes nothing, and before the body, whose first write may need memory.
     if name not in REFUSED_WHEN_FULL:
         parts.append(WRITE_ALTHOUGH_FULL)
     source = "\n".join([*parts, header.bindings(), text])
@@ -103,6 +104,7 @@ def in_order(
         TypeError: a name is missing, or the script declares no such name.
     """
     header = script_header(script)
+    # Lua would ignore what a script has no name for.
     if (more_keys and not header.more_keys) or (more_args and not header.more_args[0]):
         raise TypeError(f"script {script} takes a fixed number of keys and arguments")
     return (

@@ -114,6 +114,7 @@ class SessionIndex:
     def claim_files(self, place: str, seconds: int) -> bool:
         """Become the one that looks through the files of a place in this period."""
         with store_errors():
+            # Never given back: the expiry is what keeps all others away for the period.
             return bool(self._redis.set(self._keys.maintenance_files(place), "1", nx=True, ex=seconds))
 
 

@@ -58,6 +58,7 @@ class Sessions:
             "patch_row",
             keys={
                 "row": self._keys.row(key),
+                # A script needs all its keys. Without a delivery, `keep_s` is 0 and this one is not touched.
                 "dedupe": self._keys.dedupe(delivery),
                 "label_prefix": self._keys.label(""),
             },
@@ -155,6 +156,7 @@ class Sessions:
             with store_errors():
                 state, last = self._redis.hmget(k.ctl(key), ["state", "run"])
             run = str(last or "")
+            # Read before the script: afterwards the transcript belongs to an archive.
             taken_away = order.partial(RunId(run)) if run and state != "idle" else ""
             reply = run_script(
                 self._redis,
@@ -197,6 +199,7 @@ class Sessions:
             )
             if reply[0] == "done":
                 return SessionEnded(pairs(reply[1]), RunId(run) if reply[2] else None, str(reply[3]))
+            # Any other answer is "other": the run changed between the read and the script, so try again with that one.
             if reply[0] in ("missing", "used"):
                 return None
 

@@ -62,8 +62,10 @@ class Tokens:
 
     def find(self, presented: str) -> Token | None:
         """The token whose secret this is."""
+        # The id in the token finds its record, so that secrets are never searched for.
         form = _FORM.fullmatch(presented)
         token = self.get(form[1]) if form else None
+        # Compared in constant time: how long it takes must not tell how much of a guess is right.
         if form is None or token is None or not hmac.compare_digest(token.digest, digest(form[2])):
             return None
         return token
@@ -106,6 +108,7 @@ class Tokens:
             pipe.get(key)
             pipe.ttl(key)
             ident, left = pipe.execute()
+        # Not with each request: every write waits for Redis to sync its file.
         if ident and left < SESSION_SECONDS - RENEW_SECONDS:
             write(self._redis, (key, "EXPIRE", SESSION_SECONDS))
         return self.get(str(ident)) if ident else None
@@ -115,6 +118,7 @@ class Tokens:
 
 
 def digest(secret: str) -> str:
+    # A fast hash without salt is enough: these are 32 random bytes, which nobody can guess from a list.
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 

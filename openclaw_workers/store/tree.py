@@ -263,6 +263,7 @@ class Tree:
         with store_errors():
             # Read by themselves, because the record may be what is broken.
             about = self._redis.hmget(k.batch(batch_id), ["parent_session", "parent_run"])
+        # Empty if the record has lost them. The script then blocks the batch without ending any wait.
         session, run = (str(each or "") for each in about)
         _, *settled = run_script(
             self._redis,

@@ -65,6 +65,7 @@ class Trees:
             ids = [RunId(name) for name in self._members(self._keys.children, level)]
             runs = self._reader.some_runs([run for run in ids if run not in found])
             found |= {run.id: run for run in runs}
+            # A session is visited once, even if damaged records form a circle.
             level = [key for key in dict.fromkeys(run.session_key for run in runs) if key not in seen]
             seen.update(level)
         return list(found.values())

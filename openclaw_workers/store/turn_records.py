@@ -85,6 +85,7 @@ class Taken:
 def authority_of(bound: Sequence[str]) -> Authority:
     """The authority of the first of these messages; the lowest if it says none or cannot be read."""
     try:
+        # Only of the first one: messages are collected only from senders with the same authority.
         return Authority(json.loads(bound[0])["authority"])
     except (IndexError, KeyError, TypeError, ValueError):
         return Authority.ANYONE

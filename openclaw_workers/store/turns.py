@@ -94,6 +94,7 @@ class Turns:
                 "cap": self._cap(lane),
                 "may_suspect": may_suspect,
                 "time_ms": time_ms,
+                # By channel, because only the script knows where the session was last spoken to.
                 "stale": json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
                 "new_session_id": new_session_id(),
                 "tail": rules.tail,
@@ -107,6 +108,7 @@ class Turns:
                 "is_placed": place is not None,
                 "seen_place": place or "",
             },
+            # The caller repeats it until Redis answers, so the connection need not be checked first.
             repeats=True,
         )
         if reply[0] != "taken":
@@ -172,6 +174,7 @@ class Turns:
         """Record the calls of an owner whose run was taken away, so that nobody estimates them."""
         if calls.calls or calls.attempts:
             self.record_calls(lease, calls)
+        # After the entry, not before it: if this process dies in between, the sweep finds the call in the ledger.
         LostCallRecords(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")
 
     def emit(self, lease: Lease, events: Sequence[dict[str, Any]]) -> None:
@@ -209,6 +212,7 @@ class Turns:
             LeaseLost: another worker owns the session now; nothing was written.
         """
         k, s, lane = self._keys, lease.session, lease.lane
+        # Made here: Lua has no good random numbers, and the script must know the run's keys in advance.
         following = next_run or new_run_id()
         reply = run_script(
             self._redis,

@@ -26,6 +26,7 @@ SCHEMA_HEADER = "v"
 INDEX = 990_077
 """Stands in a template for the index of a child in its batch, which is a number."""
 
+# The index is a number in JSON, so what stands around it tells it from the same digits inside an id.
 _PLACEHOLDER = re.compile(rf'("@WOKEN@"|@TAG@|@ID@|@BODY@|@SHOWN@|@BATCH@|(?<=: ){INDEX}(?=[,}}]))')
 
 
@@ -51,6 +52,7 @@ class MessageTemplate(BaseModel):
             "@TAG@": new_uuid(),
             "@ID@": task_id,
             "@BODY@": base64.b64encode(body.encode()).decode(),
+            # The template has the quotes already.
             "@SHOWN@": json.dumps(shown)[1:-1],
             "@BATCH@": batch,
             str(INDEX): str(index),

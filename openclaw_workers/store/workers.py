@@ -71,6 +71,7 @@ class Workers:
         """Keep what a worker says of its plugins and MCP servers, apart from the facts that everybody reads."""
         key = self._keys.worker_report(worker)
         words = [word for part in {**parts, "v": SCHEMA}.items() for word in part]
+        # A worker that dies stops reporting, and its report goes with it.
         write(self._redis, (key, "HSET", *words), (key, "EXPIRE", REPORT_KEPT_SECONDS))
 
     def reports(self, workers: Sequence[WorkerId]) -> list[dict[str, str]]:
@@ -84,6 +85,7 @@ class Workers:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             pipe.zrem(self._keys.workers, worker)
             pipe.delete(self._keys.worker(worker), self._keys.worker_report(worker))
+            # Ids of workers are not used again. The entry of a drained host stays.
             pipe.hdel(self._keys.drained, worker)
             pipe.execute()
 

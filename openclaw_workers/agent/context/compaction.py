@@ -92,6 +92,7 @@ def compact(
         run_id=run_id,
     )
     after = context.used([*log, entry])
+    # With short messages the summary can be longer than what it replaces.
     return entry.model_copy(update={"tokens_after": after}) if after < before else NotCompacted("no gain")
 
 
@@ -118,6 +119,7 @@ def _summary(
         except ProviderError as error:
             if error.reason is not FailureReason.CONTEXT_OVERFLOW:
                 raise
+            # The estimate was too low: the API counts more tokens than we do.
             task = replace(task, chunk_tokens=task.chunk_tokens // 2)
     return "", {}
 

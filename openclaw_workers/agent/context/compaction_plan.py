@@ -85,6 +85,7 @@ def plan(
     """Decide where to cut; None if nothing can be dropped. The newest message and its tool results always stay."""
     seen = list(log[seen_from(log) :])
     pieces = units(seen)
+    # Not simply the last unit: notices may follow the newest message.
     newest = max((i for i, unit in enumerate(pieces) if _is_seen(unit)), default=0)
 
     def tokens(unit: Unit) -> int:

@@ -60,6 +60,7 @@ def visible(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
 
 def _without_quiet_beats(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     """The entries without those of heartbeats that had nothing to report, unless somebody spoke meanwhile."""
+    # By default heartbeats come every half hour; the window must not fill up with them.
     spoken = [entry for entry in entries if type(entry) is UserEntry]
     beats = {entry.run_id for entry in spoken if entry.provenance == HEARTBEAT}
     if not beats:

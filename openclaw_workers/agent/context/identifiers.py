@@ -56,6 +56,7 @@ def expected(dropped: Sequence[TranscriptEntry]) -> list[str]:
     returned = [text for entry in reversed(recent) for text in _texts(entry, spoken=False)]
     found: list[str] = []
     for name in find([*said, *returned]):
+        # The host of a URL or the name of a file in a path needs no place of its own.
         if not any(name in longer for longer in found):
             found.append(name)
         if len(found) == MAX_IDENTIFIERS:

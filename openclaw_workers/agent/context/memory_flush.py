@@ -68,9 +68,11 @@ def cycle_bytes(log: Sequence[TranscriptEntry]) -> int:
 def request(settings: MemoryFlushSettings, now: datetime) -> UserEntry:
     """The request to the agent; `now` is in the user's time zone."""
     text = settings.prompt or texts.MEMORY_FLUSH
+    # OpenClaw's prompts have YYYY-MM-DD where ours have {date}.
     text = text.replace("{date}", f"{now:%Y-%m-%d}").replace("YYYY-MM-DD", f"{now:%Y-%m-%d}")
     if NO_REPLY not in text:
         text = f"{text} {texts.MEMORY_FLUSH_HINT}"
+    # The system prompt has no time in it, so that it can be cached.
     text += texts.MEMORY_FLUSH_TIME.format(time=f"{now:%Y-%m-%d %H:%M}", zone=now.tzinfo)
     return UserEntry(content=[TextBlock(text=text)], timestamp=int(now.timestamp() * 1000), provenance=PROVENANCE)
 

@@ -54,6 +54,7 @@ def cut_results(
     `budget_tokens`: what the messages of a request may take; with a large number only oversized results are cut.
     `total` sums faster than entry by entry. If nothing is cut, the same list is returned.
     """
+    # The cheap check first: this runs for every request, and many have no tool results.
     places = enumerate(entries) if ToolResultEntry in set(map(type, entries)) else ()
     results = [(place, entry) for place, entry in places if isinstance(entry, ToolResultEntry)]
     most = int(window * RESULT_SHARE)
@@ -71,6 +72,7 @@ def cut_results(
 def _cut(entry: ToolResultEntry, most: int, estimate: Callable[[TranscriptEntry], int]) -> ToolResultEntry:
     size = estimate(entry)
     text = entry.text
+    # A tenth less than the average says: tokens are not spread evenly, and the note takes some too.
     chars = max(LEAST_CHARS, len(text) * most * 9 // (max(1, size) * 10))
     return with_text(entry, truncate_result(text, chars), entry.files) if size > most and len(text) > chars else entry
 

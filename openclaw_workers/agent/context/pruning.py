@@ -88,6 +88,7 @@ class _Replay:
         if isinstance(entry, AssistantEntry):
             self.assistants.append(index)
         elif isinstance(entry, UserEntry | ToolResultEntry):
+            # Results before the first question stay: there an agent reads the files that say who it is.
             self.has_question = self.has_question or isinstance(entry, UserEntry)
             self.asked = max(self.asked, entry.timestamp)
             if self.has_question and _may_prune(entry, self.settings):
@@ -96,6 +97,7 @@ class _Replay:
     def call(self, now_ms: int) -> None:
         """Prune what a call at this time needs pruned: results older than the ttl, and before a compaction others."""
         settings, reach = self.settings, self._reach()
+        # Results are in order of time, so the first young one ends the search.
         while self.old < reach and self._is_old(self.prunable[self.old], now_ms):
             self.old += 1
         soft, hard = settings.soft_trim_ratio * self.window, settings.hard_clear_ratio * self.window

@@ -55,6 +55,7 @@ def chunk_tokens(window: int, largest_share: float, reserved: int) -> int:
     share = SHARE
     if largest_share * MARGIN > 0.1:
         share = max(LEAST_SHARE, SHARE - min(2 * largest_share * MARGIN, SHARE - LEAST_SHARE))
+    # For the instructions and the frame around the quoted messages.
     overhead = min(4096, window // 8)
     return max(LEAST_CHUNK, int((min(window * share, window - reserved) - overhead) / MARGIN))
 
@@ -105,12 +106,14 @@ def _chunks(parts: list[str], task: SummaryTask) -> list[list[str]]:
         sizes = [sum(map(task.tokens, chunk)) for chunk in split]
         if count >= len(parts) or max(sizes, default=0) <= task.chunk_tokens:
             return split or [[]]
+        # Jump to about the right number, because each try counts all parts again.
         count = max(count + 1, min(len(parts), sum(sizes) // task.chunk_tokens))
 
 
 def shorten(text: str, most: int, tokens: Callable[[str], int], cut: Callable[[str, int], str] = head_and_tail) -> str:
     """Shorten a text to about this many tokens, keeping its start and end."""
     size = tokens(text)
+    # A tenth less than the average says: tokens are not spread evenly over a text.
     return text if size <= most else cut(text, max(200, len(text) * most * 9 // (size * 10)))
 
 

@@ -40,6 +40,7 @@ def truncate_result(text: str, most: int, *, head: int | None = None, tail: int 
     If the start and the end belong to different quotations, both stay marked and get less room if needed.
     """
     before, quoted, after = split_quotation(text)
+    # More text around the quotation than any frame has: it is part of the content, and may be cut too.
     if len(before) + len(after) >= FRAME_CHARS:
         before, quoted, after = "", text, ""
     room = most - len(before) - len(after)

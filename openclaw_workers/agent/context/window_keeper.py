@@ -34,6 +34,7 @@ Record = Callable[[CompactionEntry | NoticeEntry], None]
 """Journal an entry."""
 
 T = TypeVar("T")
+# Reads back what `_note_futile` writes: only the transcript is known to later turns and other workers.
 _FUTILE = re.compile(r"Compaction achieved nothing at (\d+) tokens before the newest message in a window of (\d+)")
 
 
@@ -73,6 +74,7 @@ class WindowKeeper:
         settings = self.view.compaction
         if memory_flush.is_due(history, size, self.view.context.window, settings, tools=self.tools):
             self._flush(history)
+            # The flush may have met a model with a smaller window, which changes the view.
             size = self.view.used(self._pruned(history))
         if self.view.must_compact(size) and self._has_grown(history, futile_at(history, self.view.context.window)):
             self._try_to_compact(history)
@@ -113,6 +115,7 @@ class WindowKeeper:
         try:
             self._compact(history)
         except ProviderError as error:
+            # A compaction is due before the window is full, so the turn can often go on without one.
             limit = limit_tokens(self.view.context.window, self.view.compaction)
             if self.view.used(self.messages(history)) > limit:
                 raise
@@ -180,6 +183,7 @@ class WindowKeeper:
         try:
             self._retry_in_smaller_window(ask)
         except ProviderError as error:
+            # The turn goes on without notes. The notice below marks the cycle as flushed, or each call would retry.
             failure = error.message
         saved = memory_flush.written_files(talk)
         self.record(memory_flush.notice(saved, failure=failure, now_ms=now_ms(), run_id=self.run_id))

@@ -101,16 +101,19 @@ class Asker:
                 self.on_chosen,
                 is_side_call=is_side_call,
             )
+            # Counted before the call: if it fails, the next one must have another id in the ledger.
             self._calls += 1
             began = time.monotonic()
             try:
                 answer = self._stream(candidate, this, request_for(candidate, failed), is_side_call)
             except ProviderError as error:
                 failed += 1
+                # Viewers discard this answer when they are shown the retry.
                 self.partial = ""
                 self.chain.failed(candidate, error, time.monotonic() - began)
                 self.viewers.show("model.retried", _retried(candidate, error, failed))
             except BaseException:
+                # Also if the turn is stopped: the call still holds a place in the rate limits.
                 self.chain.left(candidate)
                 raise
             else:
@@ -144,16 +147,19 @@ class Asker:
                         thoughts.end()
                         self._say(speech.end())
                         return event
+            # A stream ends with an Answer or an error; with neither, the connection was closed early.
             raise ProviderError("the model's answer was cut off", reason=FailureReason.CUT)
         except ProviderError as error:
             outcome, failure = error.reason, error
             raise
         finally:
+            # However the call ended, its tokens may be billed, so the ledger gets it (I9).
             recorded = outcome == "ok" and not is_side_call
             if outcome == "aborted" and candidate.endpoint and not spent.total:
                 # The call was abandoned before the first event, but the provider reads and bills what was sent.
                 spent, estimated = Usage(input=self._estimator(candidate).request(request)), True
             if estimated and outcome != "ok":
+                # The count of output tokens comes with the end, which this call never reached.
                 spent = spent.plus(Usage(output=heard // 4))
             seconds = time.monotonic() - began
             self.viewers.note(CallNote(this, candidate, spent, seconds, outcome, recorded, failure, estimated))

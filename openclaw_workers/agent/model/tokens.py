@@ -67,6 +67,7 @@ class Rates:
 
 
 DEFAULT_RATES = Rates()
+# Claude's tokenizer makes more tokens of the same text than others do.
 _FAMILIES = {"anthropic": Rates(ascii=3.5, dense=0.8, other=1.8)}
 
 
@@ -97,6 +98,7 @@ class Estimator:
         self._calibration = calibration
         self._summed: _Summed | None = None
         self._saw_files = False
+        # By what the estimate depends on, not by model: models of one family share it.
         self._kept = f"tokens {self._rates} {reads_pdfs}"
 
     def text(self, text: str) -> int:
@@ -142,6 +144,7 @@ class Estimator:
 
     def _sum(self, entries: Sequence[TranscriptEntry]) -> float:
         """Of one call the same list is asked for several times: to make room, to cut results, and to learn."""
+        # A list of entries only ever grows, so its identity and length tell whether it is the same.
         if self._summed is None or self._summed.entries is not entries or self._summed.length != len(entries):
             self._saw_files, kept = False, self._kept
             known: list[Any] = [entry.derived.get(kept) for entry in entries]

@@ -6,6 +6,7 @@ import re
 
 HEARTBEAT_OK = "HEARTBEAT_OK"
 PROVENANCE = "heartbeat"
+# Models decorate the token with bold, code, quotes, HTML tags or a full stop.
 _MARKUP = r"(?:[*_`~\"'\s]|</?\w+>)*"
 _START = re.compile(rf"\A{_MARKUP}{HEARTBEAT_OK}(?!\w){_MARKUP}[^\w\s<*`]{{0,4}}\s*")
 _END = re.compile(rf"\s*{_MARKUP}(?<!\w){HEARTBEAT_OK}{_MARKUP}[^\w\s]{{0,4}}\s*\Z")
@@ -14,6 +15,7 @@ _END = re.compile(rf"\s*{_MARKUP}(?<!\w){HEARTBEAT_OK}{_MARKUP}[^\w\s]{{0,4}}\s*
 def stripped(text: str) -> tuple[str, bool]:
     """The text without the token at its edges, and whether there was one. A token in the middle stays."""
     found = False
+    # Again until nothing changes: some models repeat the token.
     while True:
         shorter = _END.sub("", _START.sub("", text))
         if shorter == text:

@@ -10,6 +10,7 @@ _DOVE = "\N{DOVE OF PEACE}"
 # The dove may have its variation selector, and spaces, underscores or dashes between it and the token.
 _SILENT = re.compile(rf"[*`\"']*(?:{_DOVE}\ufe0f?[\s_-]*)?{NO_REPLY}[*`\"'.]*", re.IGNORECASE)
 _TRAILING = re.compile(rf"[\s*`]+(?:{_DOVE}\ufe0f?[\s_-]*)?{NO_REPLY}[*`.]*\s*\Z")
+# N, NO, NO_ and so on: a delta may end anywhere inside the token.
 _BEGUN = "(?:".join(NO_REPLY) + "[*`.]*\\s*" + ")?" * (len(NO_REPLY) - 1)
 _MAY_TRAIL = re.compile(rf"[\s*`]+(?:{_DOVE}\ufe0f?[\s_-]*)?(?:{_BEGUN})?\Z")
 _LOOKED_AT = 40

@@ -91,6 +91,7 @@ def with_extra(parts: Sequence[PromptPart], text: str, role: Role) -> list[Promp
     """The same parts plus the extra instructions of one message, after those of the configuration."""
     configured = [part.text for part in parts if part.name == "extra"]
     extra = f"{configured[0]}\n\n{text}" if configured else _titled(text, role)
+    # The extra text goes before the varying parts but after all others, whose beginning stays the same for the cache.
     stable = [part for part in parts if part.name not in ("extra", *_VARYING)]
     return [*stable, PromptPart("extra", extra), *(part for part in parts if part.name in _VARYING)]
 

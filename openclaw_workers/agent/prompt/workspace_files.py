@@ -37,6 +37,7 @@ MAX_FILE_BYTES = 2 << 20
 MIN_ROOM = 256
 """If fewer characters of the total are left, a file that does not fit is left out instead of cut."""
 
+# O_NOFOLLOW: a link may appear after `locate` has looked. O_NONBLOCK: opening a pipe would wait for its writer.
 _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Signature = tuple[tuple[str, int, int, int], ...]
@@ -119,6 +120,7 @@ def _read(workspace: Path, name: str, seen: set[tuple[int, int]]) -> str:
 
 
 def _content(descriptor: int, seen: set[tuple[int, int]]) -> str:
+    # Of the open file, not by its name, which may lead to another file by now.
     info = os.fstat(descriptor)
     if not stat.S_ISREG(info.st_mode) or (info.st_dev, info.st_ino) in seen:
         return ""
@@ -126,6 +128,7 @@ def _content(descriptor: int, seen: set[tuple[int, int]]) -> str:
     if info.st_size > MAX_FILE_BYTES:
         return texts.FILE_TOO_LARGE.format(size=info.st_size)
     with open(descriptor, "rb", closefd=False) as file:
+        # Editors on Windows begin files with a byte order mark.
         return file.read(MAX_FILE_BYTES).decode("utf-8-sig", errors="replace").strip()
 
 

@@ -43,6 +43,7 @@ def in_direct_chat(rules: ChannelRules, sender_id: str, owners: Sequence[str], a
         return Heard(Authority.OWNER)
     if approved.person or is_listed(rules.allow_from, rules.channel, sender_id):
         return Heard(Authority.AUTHORIZED)
+    # After the lists: an open chat lets everybody be heard, but gives nobody authority.
     if rules.dm_policy == "open" or ANYONE in rules.allow_from:
         return Heard(Authority.ANYONE)
     return NotHeard("not-paired" if rules.dm_policy == "pairing" else "not-allowed")

@@ -49,6 +49,7 @@ class ChannelRules:
         given: dict[str, Any] = {}
         for place in filter(None, [*places, *topics]):
             own = {name: getattr(place, name) for name in place.model_fields_set}
+            # An empty list stands for "as in the larger place", not for nobody.
             given |= {name: value for name, value in own.items() if name != "allow_from" or value}
         limit = given.get("history_limit")
         return ChatRules(
@@ -106,6 +107,7 @@ def configured_people(settings: Settings, channel: str, account_id: str) -> set[
 def is_listed(listed: Iterable[str], channel: str, peer_id: str) -> bool:
     """Whether a list names somebody: by id, or as `channel:id`."""
     wanted = {f"{channel}:{peer_id}".lower()}
+    # An id with a colon could pass for the `channel:id` of somebody else.
     if peer_id and ":" not in peer_id:
         wanted.add(peer_id.lower())
     return bool(peer_id) and not wanted.isdisjoint(each.strip().lower() for each in listed)

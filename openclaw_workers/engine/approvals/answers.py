@@ -63,6 +63,7 @@ class Answers:
                 "this command has more than plain words, so no list can name it", hint="allow it once, or for a time"
             )
         self._settle(question, choice, by, authority)
+        # Only after the answer has counted: one that comes too late must not allow anything.
         match choice:
             case Choice.ALWAYS:
                 self._standing.allow_always(question.agent, question.patterns, by)

@@ -47,6 +47,7 @@ class ArchiveLines(OnlyAnswers):
         """
         path = sessions_dir(self._state_dir, wanted.agent) / transcript_name(wanted.session, wanted.key)
         missing = f"there is no archive of {wanted.session}"
+        # The names come from another process and must not lead out of the directory.
         if "/" in wanted.agent or "/" in wanted.session or wanted.agent.startswith("."):
             raise NotFound(missing)
         found: list[str] = []

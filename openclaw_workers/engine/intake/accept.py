@@ -294,6 +294,8 @@ class Intake:
         known = inbox.answer(context.delivery)
         if known is not None:
             return known
+        # Kept only after it has acted. A process that dies in between acts again, and the scripts answer it as a
+        # repeat.
         text = act(context, parsed.argument)
         inbox.keep_answer(context.delivery, text)
         return text

@@ -17,6 +17,7 @@ MAX_TEXT_BYTES = 1_000_000
 
 def message_id_for(channel: str, account: str, chat: str, channel_message_id: str) -> MessageId:
     """The id of a message that its channel has numbered, the same each time the channel delivers it."""
+    # Joined by a character that ids cannot contain, so that no two sets of parts give the same text.
     text = "\0".join((channel, account, chat, channel_message_id))
     return MessageId("msg-" + hashlib.sha256(text.encode()).hexdigest()[:24])
 

@@ -93,18 +93,21 @@ class Admission:
         held, now = self._held, time.monotonic()
         if held is None or now < held.again_at:
             return
+        # Set before the call: if Redis is away, the next try is not due with every tick.
         held.hold_again_in(HOLD_SECONDS)
         lasted = now - held.began if held.began else 0.0
         answer = self.limits.hold(self.run, held.call, held.limits, self.budgets, lasted)
         if isinstance(answer, Exhausted):
             held.cancel.set(_used_up(answer))
         else:
+            # Sooner if the time of a budget ends before that.
             held.hold_again_in(min(HOLD_SECONDS, answer))
 
     def leave(self) -> None:
         """The call is over. If Redis is away, its places expire: the answer must not be lost for them."""
         held, self._held = self._held, None
         try:
+            # Budgets need nothing here: the step that records the call frees its reservation.
             if held and held.limits:
                 self.limits.done(held.limits, self.run, held.call)
         except StoreUnavailable as error:

@@ -92,6 +92,7 @@ def _paths(agent: AgentConfig, state_dir: Path) -> list[Path]:
 
 def _version(path: Path) -> tuple[Path, int] | None:
     try:
+        # The time is part of the cache's key, so a changed file is read again.
         return path, path.stat().st_mtime_ns
     except OSError:
         return None

@@ -83,5 +83,6 @@ class CallLog:
         return LedgerEntries(tuple(self._calls), self.budgets, tuple(self._attempts))
 
     def recorded(self, entries: LedgerEntries) -> None:
+        # Only these: more calls may have been noted while Redis took them.
         del self._calls[: len(entries.calls)]
         del self._attempts[: len(entries.attempts)]

@@ -90,6 +90,7 @@ class ModelChain:
         # The same request would fail with every model.
         if error.reason in NEVER:
             raise error
+        # The next call leaves out what the API refused, such as a file. Nothing is wrong with the key.
         if error.will_differ:
             self._following = candidate
             return

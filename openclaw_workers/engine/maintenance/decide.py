@@ -25,6 +25,7 @@ class Rules:
     def __init__(self, session: SessionSettings, zone_for: Callable[[str], str]) -> None:
         self._session = session
         self._zone_for = lru_cache(maxsize=256)(zone_for)
+        # Without settings nothing is removed, only reported.
         self._limits = session.maintenance or MaintenanceSettings(mode="warn")
 
     @property

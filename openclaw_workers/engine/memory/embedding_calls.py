@@ -86,6 +86,7 @@ class EmbeddingCalls:
         )
         budgets = [budget.name for budget in self._models.budgets(agent, session)]
         try:
+            # No turn holds this lease. The ledger needs only the session and the run.
             self._record(Lease(session, run, lane_of(session), "0:"), LedgerEntries((call,), budgets))
         except StoreUnavailable as error:
             log.warning("memory.embedding_not_recorded", error=error.message, tokens=tokens)
@@ -106,6 +107,7 @@ def _ask_keys(chain: ModelChain, run: RunId, tokens: int, ask: Ask) -> tuple[Can
         try:
             answer = ask(_access(candidate.endpoint))
         except EmbedderUnavailable:
+            # The key works; the answer has another form than expected.
             chain.left(candidate)
             raise
         except Exception as error:  # noqa: BLE001 - of the SDK, which is loaded only where it is used

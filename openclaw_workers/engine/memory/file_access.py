@@ -79,6 +79,7 @@ class MemoryFiles:
             fcntl.flock(file, fcntl.LOCK_EX)
             before = file.read()
             data = text.encode()
+            # A call that is repeated after a crash finds its text there already.
             if before == data or before.endswith(b"\n" + data):
                 count = before.count(b"\n")
                 return count - data.count(b"\n") + 1, count

@@ -53,6 +53,7 @@ class MemoryGraph:
     @cached_property
     def access(self) -> MemoryAccess:
         """The owner of the embedded index, or the server."""
+        # The embedded index admits one process, so all others ask its owner.
         return DirectMemory(self._direct, self.client) if self.settings.qdrant.url else self.client
 
     @cached_property

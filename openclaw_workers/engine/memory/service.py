@@ -101,6 +101,7 @@ class MemoryService:
         opened = self._open(visible.agent_id)
         given = opened.agent.memory_search
         note = self._freshen(opened, given)
+        # After a change of the embedder, a large memory takes minutes to index again.
         if not self._is_ready(opened) and (older := self._older(opened)):
             opened, note = older, REBUILDING
         engine = MemorySearch(opened.collection, opened.embedder, no_embedder=note or opened.no_embedder)
@@ -240,6 +241,7 @@ class MemoryService:
         """One at a time for each agent. Whoever waits longer than `wait_seconds` for the other goes without."""
         agent_id = opened.agent.id
         lock = self._locks.setdefault(agent_id, Lock())
+        # A lock takes no time-out of 0; not to wait at all is another argument.
         if not lock.acquire(timeout=wait_seconds if wait_seconds > 0 else -1, blocking=wait_seconds != 0):
             return SyncReport()
         try:
@@ -248,6 +250,7 @@ class MemoryService:
                     return SyncReport()
                 documents = self._documents(opened, sources, force=force, finished=finished)
                 report = opened.index.sync(documents, complete=sources, progress=progress, force=force)
+            # Otherwise the next search tries again to embed what is missing.
             if not report.unembedded:
                 self._note_synced(opened, sources, documents)
             self._tidy(opened)
@@ -292,6 +295,7 @@ class MemoryService:
             if path in found:
                 continue
             facts = known.get(("sessions", path), {})
+            # An archive only grows, so its size tells whether it must be read again.
             size = self._transcripts.archived_bytes(agent.id, path)
             if size and not force and facts.get("fileBytes") == size:
                 found[path] = _Unchanged(path, str(facts["version"]))

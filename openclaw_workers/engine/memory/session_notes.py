@@ -34,6 +34,7 @@ log = structlog.get_logger(__name__)
 
 MESSAGES = 15
 SLUG_CHARS = 30
+# Two deliveries of the same task would both find no note, and write two.
 _SAVING = threading.Lock()
 
 
@@ -72,6 +73,7 @@ class SessionNotes:
             return None
         with _SAVING:
             path = self._write(note, agent)
+        # Before it is indexed: the index finds the file by itself sooner or later.
         self._notes.done(session_id)
         try:
             finished = (path_of(session_id, note.session_key), note.session_key)
@@ -167,6 +169,7 @@ def _create(folder: Path, name: str, text: str) -> Path:
     for number in range(1, 1_000):
         path = folder / (f"{name}.md" if number == 1 else f"{name}-{number}.md")
         try:
+            # A link fails if the name is taken, while a rename would replace the other note.
             path.hardlink_to(temporary)
         except FileExistsError:
             continue

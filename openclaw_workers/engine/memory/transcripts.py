@@ -76,6 +76,7 @@ def turns_of(raws: Sequence[str], start: int = 0) -> Iterator[Turn]:
         said = said_in(entry) if entry is not None else None
         if said is not None and entry is not None:
             who, text = said
+            # Masked before it is indexed: other sessions may find it by a search.
             yield Turn(mask_secrets(f"{who}: {' '.join(text.split())}"), number, entry.timestamp)
 
 

@@ -85,6 +85,7 @@ class TurnMessages:
         return json.dumps({"status": "queued", "id": ident, "channel": route.channel, "to": route.to})
 
     def _id(self, call_id: str) -> str:
+        # Derived from the call: a repeat after a crash puts the same message into the outbox.
         words = "\0".join((self.taken.row.get("sessionId", ""), self.taken.lease.run, call_id))
         return "out-msg-" + hashlib.sha256(words.encode()).hexdigest()[:24]
 
@@ -147,6 +148,7 @@ class TurnMessages:
         except NotFound as error:
             raise ToolError(f"no message {given!r}; {error.message}") from error
         sent = [part.message_id for part in entry.parts if part.message_id]
+        # Messages of other sessions may be in chats that this turn must not touch.
         if entry.message.session_key not in (self.taken.lease.session, self._root) or not sent:
             raise ToolError(f"{given} is {entry.state}; only a message of yours that was sent can be changed")
         return sent[0]

@@ -61,6 +61,7 @@ class MetricsExporter(threading.Thread):
             if counts:
                 self._store.add(self._host, counts)
         except StoreUnavailable as error:
+            # Added to the next step, so that nothing is lost while Redis is away.
             give_back(counts)
             log.debug("metrics.postponed", error=error.message)
         if self._server is None and not self._over.is_set():
@@ -88,6 +89,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    # A client that connects and sends nothing must not keep a thread.
     timeout = 10
 
     def do_GET(self) -> None:  # its name is fixed by the library

@@ -32,6 +32,7 @@ class _Host(Collector):
         for counter in COUNTERS:
             family = CounterMetricFamily(counter.name, counter.help, labels=counter.labels)
             for (name, *values), amount in counts.items():
+                # A process of another version may count under other labels.
                 if name == counter.name and len(values) == len(counter.labels):
                     family.add_metric(values, amount)
             yield family

@@ -43,6 +43,7 @@ def _below(root: Path, inside: str) -> Iterator[FileEntry]:
         names = sorted(each.name for each in found)
     for name in names:
         path = f"{inside}/{name}" if inside else name
+        # The id of the old place stays behind. The copy gets an id of its own.
         if path == WORKSPACE_FILE:
             continue
         entry = look_at(root, path)

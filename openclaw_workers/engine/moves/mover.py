@@ -46,6 +46,7 @@ class Mover:
         for move_id in under_way.values():
             thread, now = self._threads.get(move_id), time.monotonic()
             if (thread is None or not thread.is_alive()) and now >= self._next.get(move_id, 0.0):
+                # A host that has no part in the move would otherwise start a thread with each tick.
                 self._next[move_id] = now + AGAIN_SECONDS
                 self._threads[move_id] = threading.Thread(
                     target=self._take_part, args=(move_id,), name="ocw-move", daemon=True

@@ -42,6 +42,7 @@ class MoveSource:
     def _read(self, path: str, offset: int) -> dict[str, Any]:
         if not is_inside(path):
             return {"error": "it is outside the workspace", "path": path}
+        # It may have become a link or a pipe since it was listed.
         file = os.open(self._workspace / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             return {"data": base64.b64encode(os.pread(file, PIECE_BYTES, offset)).decode()}

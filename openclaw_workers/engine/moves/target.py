@@ -75,6 +75,7 @@ class MoveTarget:
         try:
             self._staging.mkdir(parents=True, exist_ok=True)
             write_place(self._staging, self._place)
+            # Before the rename: after a power failure the new name must not lead to half-written files.
             os.sync()
             if self._workspace.exists():
                 kept = self._workspace.with_name(f"{self._workspace.name}.before-{self._move_id}")

@@ -39,6 +39,7 @@ class Sandboxes:
 
     def plan(self, session: str, agent: AgentSettings, workspace: Path) -> SandboxPlan:
         """Which sandbox a session uses; `workspace` is that of its agent."""
+        # A sandbox that agents share cannot have the limits of one of them.
         settings = self._defaults if agent.sandbox.scope == "shared" else agent.sandbox
         access = agent.sandbox.workspace_access
         sandbox_id = _id_of(session, agent.sandbox.scope)
@@ -97,6 +98,7 @@ class SessionSandbox:
 
     def launch(self, argv: Sequence[str], *, workdir: Sequence[str], env: Mapping[str, str]) -> Launch:
         available = self.sandboxes.backend.availability()
+        # Never on the host instead: whoever asked for a sandbox does not trust the command.
         if not available.is_available:
             raise ToolError(
                 f"this session is sandboxed, and no sandbox can be started on this host: {available.refusal} "
@@ -113,6 +115,7 @@ def _id_of(session: str, scope: str) -> str:
     if scope == "shared":
         return "shared"
     agent = agent_of(session)
+    # Hashed: the key of a session holds characters that names of directories cannot.
     return f"agent-{agent}" if scope == "agent" else f"session-{agent}-{sha256(session.encode()).hexdigest()[:12]}"
 
 

@@ -35,6 +35,7 @@ class DeclaredJobs:
         if time.monotonic() < self._next or not self._settings.cron.enabled:
             return
         self.sync()
+        # Only after a success: a sync that failed is repeated with the next sweep.
         self._next = time.monotonic() + EVERY_SECONDS
 
     def sync(self) -> None:
@@ -77,6 +78,7 @@ class DeclaredJobs:
                     "schedule": _spread(agent, every),
                     "session_target": "main",
                     "message": "heartbeat",
+                    # A beat that was missed has nothing to say later.
                     "misfire": "skip",
                     **OWN,
                 }

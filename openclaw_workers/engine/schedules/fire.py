@@ -186,6 +186,7 @@ class DueJobs:
             if _next(found) is None and job.removes_itself:
                 self._miss(job, due, now)
             return True
+        # Firings in a session that exists queue up in its inbox. Isolated ones have a session each, so they wait here.
         if stored.at_work and job.overlap == "queue" and job.is_isolated:
             self._due.later(f"{JOB}{job.id}", QUEUED_MS)
             return False
@@ -214,6 +215,7 @@ class DueJobs:
     def _miss(self, job: Job, due: int, now: int) -> None:
         """A job that would have removed itself has missed its only time, and says so."""
         said = JOB_MISSED.format(name=job.name or job.id, late=format_duration(timedelta(seconds=(now - due) // 1000)))
+        # Before the job is removed: a crash in between repeats both, and the id makes the notice one.
         self._delivery.say(job, f"out-cron-{job.id}-{due}-missed", said, self._firing.session(job, due))
         self._store.remove(job.id)
 
@@ -234,6 +236,7 @@ class DueJobs:
             return self._firing.post(job, firing, message)
         following, reason = firing.following, message or ""
         if reason == BUSY:
+            # Tried again soon, not only at the next beat, which may be half an hour away.
             following = min(now + BUSY_MS, following or now + BUSY_MS)
         # A session that is busy for long fills the run log with one line, not with one for each try.
         again = reason == BUSY and (stored.state.last_state, stored.state.last_error) == ("skipped", BUSY)

@@ -45,6 +45,7 @@ def is_within(hours: HoursSettings, now_ms: int, user_zone: str) -> bool:
     """Whether a moment lies within hours of the day, which may reach past midnight."""
     local = datetime.fromtimestamp(now_ms / 1000, zone(user_zone if hours.timezone == "user" else hours.timezone))
     now, start, end = local.strftime("%H:%M"), hours.start, hours.end
+    # Times with leading zeros compare as text.
     return start <= now < end if start < end else now >= start or now < end
 
 
@@ -134,6 +135,7 @@ class Heartbeats:
             return "quiet-hours"
         if block.quiet_hours and is_within(block.quiet_hours, time, user_zone):
             return "quiet-hours"
+        # A beat has the authority of an owner, and strangers may read along in a group.
         if parse_key(session).kind in (Kind.GROUP, Kind.CHANNEL):
             return "group"
         state = self._reader.control(session)

@@ -93,8 +93,10 @@ class JobService:
         when = {name: value for name, value in changes.items() if name in WHEN}
         schedule = stored.job.schedule
         if when:
+            # A draft needs a message; only its schedule is used.
             schedule = JobDraft(message="x", **when).schedule(now, self._zone(fields["agent_id"]))
         job = make_job({**merged, **fields, "schedule": schedule})
+        # Raises if there can be no such session, before anything is stored.
         self._targets.session(job, now)
         self._store.change(job, schedule.after(now))
         return self.get(job_id)

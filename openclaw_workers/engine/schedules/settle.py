@@ -67,6 +67,7 @@ class DueFirings:
             if state.state != "idle" or any(map(self._tree.batch, self._tree.batches(session))):
                 self._due.later(f"{FIRING}{name}", TREE_MS)
                 return
+            # An isolated turn may delegate. Its last run, not its first, has the answer.
             run = self._reader.run(RunId(state.run)) or run
         self._end(stored.job if stored else None, job_id, int(time), firing, run)
 
@@ -81,6 +82,7 @@ class DueFirings:
             self._delivery.say(job, f"out-cron-{job_id}-{time}", text, session, run_id)
         if job is not None and job.is_isolated:
             self._retire_later(session)
+        # After the delivery: a crash in between repeats it, and the message's id makes it one.
         became = self._store.settle(
             job_id,
             time,

@@ -68,6 +68,7 @@ class SessionSender:
         if receipt is None or receipt.state is MessageState.REJECTED:
             refusal = self._refusal(target, creates=args.session_key is None and args.label is None)
             if refusal is None:
+                # Before the message is sent: an answer that comes before the wait begins must not be announced as well.
                 if args.timeout_seconds:
                     self._exchanges.expect(target, ident, self._sender.session)
                 refusal = self._post(ident, target, args.message)

@@ -70,6 +70,7 @@ class FinishedCommands(threading.Thread):
             ended = command.exit() if command else None
             if command is not None and ended is not None and not _is_silent_success(ended):
                 self._tell(command, ended)
+            # After the event, whose key makes a repeat harmless.
             self._commands.mark_reported(command_id)
 
     def _tell(self, command: HeldCommand, ended: Exit) -> None:

@@ -28,6 +28,7 @@ class DueMemoryNotes:
         elif not self._notes.is_archived(session_id):
             self._due.later(item, NOT_ARCHIVED_MS)
         else:
+            # The transcript is on the disk of that place. Sweepers elsewhere only postpone the item.
             if note.place == self._place_id():
                 self._waker.memory_note(session_id)
             self._due.later(item, RETRY_MS)

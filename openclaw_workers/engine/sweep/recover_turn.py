@@ -63,6 +63,7 @@ class DueTurns:
         wake_all(self._waker, recovery.granted)
         if recovery.verb in ("wake", "end") and run is not None:
             log.info("run.woken", **named(session, run))
+            # Ending a stopped run needs no files, so any worker may do it.
             self._waker.turn(session, run, place="" if recovery.verb == "end" else None)
         elif recovery.lease is not None:
             try:

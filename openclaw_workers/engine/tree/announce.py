@@ -72,6 +72,7 @@ class Announcer:
                 return None
             return within(self._limit_seconds(batch), lambda: self._announce(batch))
         except (CorruptRecord, ResponseError, ValueError) as error:
+            # Only what a retry may not mend counts as a failed try. That Redis is away does not.
             self._failed(batch_id, str(error))
             return None
 

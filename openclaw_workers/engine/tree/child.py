@@ -253,9 +253,11 @@ def _forked(parent: Parent, reader: Reader) -> list[str]:
         entries = [*page, *entries]
         if reaches_back(entries):
             break
+        # Pages may reach behind what the model sees, so the exact limit is checked below.
         if sum(map(estimate_tokens, entries)) > 2 * MOST_FORKED_TOKENS:
             return []
     entries = entries[seen_from(entries) :]
+    # A child must not find the open call that spawns it, nor be asked to go on after an answer.
     while entries and (open_calls(entries) or isinstance(entries[-1], AssistantEntry)):
         entries = entries[:-1]
     if sum(map(estimate_tokens, entries)) > MOST_FORKED_TOKENS:

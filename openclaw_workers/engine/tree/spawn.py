@@ -95,6 +95,7 @@ class Spawner:
         ]
 
     def _checked(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[NewChild | Refusal]:
+        # Only for a clear refusal. The script counts again, and that count holds.
         active, _ = self._tree.counts(parent.session, parent.root)
         registered = self._registered(parent, calls)
         found: list[NewChild | Refusal] = []

@@ -110,6 +110,7 @@ class AgentFrames:
         self._memory = memory
         self._cached = lru_cache(maxsize=1024)(self._build)
         self._building = Lock()
+        # The second is part of the key, so an entry is good for one second.
         self._files = lru_cache(maxsize=256)(lambda workspace, names, _second: signature(workspace, names))
 
     def frame(
@@ -173,6 +174,7 @@ class AgentFrames:
         workspace = self._workspace(agent_id, session, call, position)
         workspace.mkdir(parents=True, exist_ok=True)
         tools = self._tools(agent, position, offered)
+        # Skills are files. Without the read tool their list and their secrets would be useless.
         if not any(tool.name == "read" for tool in tools):
             skills = NO_SKILLS
         facts = prompt_facts(
@@ -200,6 +202,7 @@ class AgentFrames:
     def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
         """The tools that the policy, the turn's message and its sandbox leave."""
         permitted = self._policy.tools(policy_inputs(agent, position), offered)
+        # These tools run on the host, outside of the sandbox that would refuse the write.
         read_only = WRITING_TOOLS if position.sandbox is not None and position.sandbox.access == "ro" else ()
         allowed = position.only_tools
         return [tool for tool in permitted if (allowed is None or tool.name in allowed) and tool.name not in read_only]

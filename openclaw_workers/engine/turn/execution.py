@@ -95,6 +95,7 @@ class TurnExecution:
             # Strictly: what `take` could not read did not enter the transcript, and must not be answered.
             bound = [read_inbox_entry(raw, strict=True) for raw in taken.bound]
             focus = None
+            # A command is never collected with other messages, so it is alone.
             if bound and bound[0].kind == "command":
                 ordered = outcomes.command(bound[0])
                 if isinstance(ordered, Outcome):
@@ -104,6 +105,7 @@ class TurnExecution:
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - logged and reported below
+            # Committed as an error, not raised: the next owner would fail alike, until all attempts are used up.
             return self._not_prepared(taken, error)
         root = root_of(taken.lease.session, taken.row)
         calls = self._models.call_log(taken.lease.run, taken.lease.session, prepared.agent, root)
@@ -152,6 +154,7 @@ class TurnExecution:
             on_skip=calls.note_attempt,
             on_wait=lambda why: journal.show("model.waiting", {"why": why}),
         )
+        # From here on the ticker flushes what viewers see and holds on to limits and budgets.
         handle.begin(RunActivity(unrecorded=calls.unrecorded, show=journal.flush_if_old, hold=chain.guard.hold))
         reasoning = shown_in(taken.row).reasoning
         return Asker(run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
@@ -180,6 +183,7 @@ class TurnExecution:
         if isinstance(error, CorruptRecord):
             self._reader.quarantine(f"session {session}: {error.where}", error.why, taken.bound)
         unread = isinstance(error, NewerRecord)
+        # A transcript in a newer form cannot be read either.
         history = [] if unread else persist(lambda: self._transcripts.newest(session), self._process)
         return outcomes.failed(error, history, taken.lease.run)
 
@@ -189,6 +193,7 @@ class TurnExecution:
             if focus is not None:
                 return outcomes.done(loop.compact(focus), loop)
             return outcomes.answered(answer(), handle.lease.session)
+        # Nothing may be written any more, so there is no outcome to commit.
         except LeaseLost:
             raise
         except TurnParked as error:
@@ -205,6 +210,7 @@ class TurnExecution:
         except TurnEnded as error:
             return outcomes.ended(error, loop, run)
         except Exception as error:
+            # A failed model call is no defect of ours, and its details are in the outcome.
             if not isinstance(error, ProviderError):
                 log.exception("turn.failed")
             return outcomes.failed(error, loop.history, run)

@@ -24,12 +24,14 @@ def of_beat(outcome: Outcome, row: Mapping[str, str], now: int, *, ack_max_chars
 
     A turn without an alert ends with exactly HEARTBEAT_OK in the transcript, so that later turns do not see it.
     """
+    # A failure is shown like that of any other turn.
     if outcome.state is not RunState.OK:
         return outcome
     alert = alert_text(outcome.text, ack_max_chars=ack_max_chars)
     if not alert:
         return replace(outcome, text="", reason="silent", entries=_quiet(outcome.entries))
     last, sent_at = row.get("lastHeartbeatText"), int(row.get("lastHeartbeatSentAt") or 0)
+    # The transcript keeps it, so the model knows that it has told people already.
     if alert == last and now - sent_at < SAME_TEXT_MS:
         return replace(outcome, text="", reason="duplicate")
     sent = {"lastHeartbeatText": alert, "lastHeartbeatSentAt": str(now)}

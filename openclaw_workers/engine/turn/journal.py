@@ -87,6 +87,7 @@ class RedisJournal:
         may_steer: bool = False,
         worked: float = 0.0,
     ) -> list[UserEntry]:
+        # Read once: it may change while the step is written, and all parts of the step must agree.
         leaving = self._process.hands_over
         number, calls = self._step + 1, self._call_log.unrecorded()
         with self._lock:
@@ -109,7 +110,9 @@ class RedisJournal:
             )
         self._call_log.recorded(calls)
         self._step = number
+        # The next step may be a model call, which is limited by the time of the turn alone.
         self._handle.allow(self._handle.seconds_left())
+        # After the write: whatever ends the turn, what was done is recorded first.
         if abort:
             raise TurnAborted(abort)
         self._handle.cancel.check()
@@ -117,6 +120,7 @@ class RedisJournal:
             raise TurnHandedOver("this worker is leaving")
         joined = [UserEntry.model_validate(entry) for entry in steered]
         if joined:
+            # Before the model reads of the files.
             persist(lambda: self._receive(joined), self._process)
         return joined
 
@@ -181,12 +185,14 @@ class RedisJournal:
         try:
             self._turns.emit(self._handle.lease, events)
         except LeaseLost as error:
+            # Not raised: the ticker calls this too, and the thread of the turn must find out.
             self._handle.cancel.set(error)
         except (StoreUnavailable, CorruptRecord) as error:
             log.warning("events.dropped", count=len(events), error=error.message)
 
     def _taken(self) -> list[dict[str, Any]]:
         with self._lock:
+            # A new list: the old one is being sent while other threads go on adding.
             events, self._buffer = self._buffer, []
             return events
 

@@ -56,6 +56,7 @@ class LostCalls:
             call = Overrides(model=run.wanted_model) if run else NOTHING
             agent = self._agents.resolve(agent_of(last.session), session_overrides(last.session, row), call)
             calls = self._models.call_log(last.run, last.session, agent, root_of(last.session, row))
+            # The record may name an owner that `also` names too, and its call is entered once.
             asked = self.asked_last(last, list(dict.fromkeys(dead)), row, agent, run)
         except (CorruptRecord, BadInput, ProviderError):
             return NO_ENTRIES  # with such settings it cannot have called a model

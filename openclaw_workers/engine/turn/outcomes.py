@@ -86,6 +86,7 @@ def complete(
 
 def compactions(taken: Taken, loop: AgentLoop) -> dict[str, str]:
     """How often this session has been compacted, where this turn has changed that."""
+    # Entries of this run are at the end. Earlier owners of the turn may have written some of them.
     ours = takewhile(lambda entry: entry.run_id in (taken.lease.run, None), reversed(loop.history))
     done = sum(isinstance(entry, CompactionEntry) and entry.run_id is not None for entry in ours)
     return {"compactionCount": str(int(taken.row.get("compactionCount") or 0) + done)} if done else {}
@@ -115,6 +116,7 @@ def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
     """A turn that was stopped or timed out: what the model had said so far is kept, open calls are closed."""
     timed_out = isinstance(error, TurnTimedOut)
     closing = close(loop.history, run, loop.begun)
+    # People have seen this text, so the next turn must know of it.
     if loop.partial:
         said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
         closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
@@ -137,6 +139,7 @@ def answered(answer: AssistantEntry, session: SessionKey) -> Outcome:
         RunState.OK,
         "silent" if is_silent(answer.text) else "length" if answer.stop_reason == "length" else "complete",
         MessageState.ANSWERED,
+        # A parent reads a child's result whole, so it is cut where it is stored.
         text=frozen(text) if is_subagent(session) else text,
         model=f"{answer.provider}/{answer.model}" if answer.provider else "",  # a skill's command calls none
         context_tokens=answer.usage.total,

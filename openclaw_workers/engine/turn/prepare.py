@@ -123,11 +123,13 @@ class Preparer:
             shown_workspace=sandbox.shown_workspace,
             messages=ports.messages,
             questions=ports.questions,
+            # None allows every command: an owner has said so with `/elevated full`.
             approvals=None if sandbox.elevation == "full" else ports.approvals,
             hooks=ports.hooks,
             secrets=ports.secrets,
             view_of=view_of,
         )
+        # A model that cannot summarise sees only what fits, so no more is read.
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
         receive = self._received.into(frame.setup.workspace, agent.id)
         seen = _seen(self._transcripts.load(taken, budget, receive), bound, taken.lease.run)

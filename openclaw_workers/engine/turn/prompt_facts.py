@@ -125,6 +125,7 @@ def prompt_facts(
         model=agent.primary,
         channel=position.channel,
         capabilities=position.capabilities,
+        # A sandboxed session must not learn paths of the host.
         repo="" if position.sandbox else repo_of(workspace),
         thinking=agent.thinking_default,
         reasoning=shown.reasoning,

@@ -61,6 +61,7 @@ class ReceivedFiles:
         """Write a file unless it is there; says why that is not possible."""
         try:
             parts = _parts(file.path)
+            # Another owner of the turn has written it, and may have deleted the chunks already.
             if _is_there(root, parts):
                 return ""
             if not is_recent:
@@ -95,6 +96,7 @@ def _is_there(root: str, parts: tuple[str, ...]) -> bool:
     except FileNotFoundError:
         return False
     try:
+        # Without following links: one that was put here could lead out of the workspace.
         return stat.S_ISREG(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return False

@@ -96,14 +96,17 @@ class TurnRunner:
                 taken = self._take(session, run, suspect)
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
+                # The run stays due, and the sweep wakes it again. A person has to repair the record first.
                 self._reader.quarantine(f"session {session}: {error.where}", error.why, "")
                 return None
             except StoreUnavailable as error:
+                # This process is leaving. Nothing was taken, so the sweep wakes the run for another worker.
                 log.warning("run.take_failed", error=error.message)
                 return None
             if isinstance(taken, NotTaken):
                 self._leave(session, run, taken)
                 return None
+            # The place was reserved before anybody knew whether the run is a suspect. Others may need it now.
             if suspect and not taken.suspect:
                 self._free_suspect(run)
                 suspect = False
@@ -121,6 +124,7 @@ class TurnRunner:
         history = self._transcripts.newest(lease.session)
         outcome = outcomes.lost(history, lease.run, losses=losses, attempts=self._max_attempts, stood_still=stood_still)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
+        # With an open tool call the last owner was running a tool, not calling a model (rule 14).
         calls = NO_ENTRIES if open_calls(history) else self._lost_calls.entries(lease, tokens)
         self._commit(lease, outcome, calls=calls)
         TURNS.add(lease.lane, outcome.state, outcome.reason)
@@ -141,17 +145,20 @@ class TurnRunner:
     def _leave(self, session: SessionKey, run: RunId, taken: NotTaken) -> None:
         """Leave a run that may not be run here or now."""
         log.debug("run.skipped", why=taken.why)
+        # All other reasons need nothing: the run is in other hands, over, or due again later.
         match taken.why:
             case "newer":
                 hint = "its records are in a form of a newer version; update this host, or let a newer one run it"
                 log.warning("run.newer", hint=hint)
             case "suspect":
+                # Remembered, so that it need not wait for the sweep when the other suspect has ended.
                 self._process.defer(session, run)
             case "elsewhere":
                 self._pass_on(session, run, taken.place)
         wake_all(self._waker, taken.granted)
 
     def _free_suspect(self, run: RunId) -> None:
+        # Through the queue, not here: another process may be free sooner.
         following = self._process.clear_suspect(run)
         if following is not None:
             self._waker.turn(*following)
@@ -204,6 +211,7 @@ class TurnRunner:
             TAKEOVERS.add(lease.lane)
         handle = RunHandle(lease, seconds_left=max(0.0, (taken.deadline_at - taken.now) / 1000))
         if taken.abort:
+            # Set before the turn starts, so that it ends without calling a model.
             handle.cancel.set(TurnAborted(taken.abort))
         # Known only now: lines logged before the run was taken lack these fields.
         context = run_context(sessionId=taken.row.get("sessionId"), parentRunId=taken.row.get("createdByRunId"))
@@ -258,6 +266,7 @@ class TurnRunner:
         how = self._commit(taken.lease, outcome, is_header=is_header, calls=calls)
         TURNS.add(taken.lease.lane, outcome.state, outcome.reason)
         log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt, how=how)
+        # After the commit: a plugin may act only on what is stored.
         self._hooks.ended(taken, outcome)
         return outcome.state if how in ("ended", "settled") else None
 
@@ -267,6 +276,7 @@ class TurnRunner:
         # Prepared before the commit, which decides whether messages wait and need this run.
         following = new_run_id()
         wake = self._waker.wake_text(lease.session, following)
+        # Made once, outside of `persist`: a repeat must send the script the same texts (rule 13).
         delivery = self._chats.of_turn(lease.session, lease.run, outcome)
         committed = persist(
             lambda: self._turns.commit(
@@ -283,6 +293,7 @@ class TurnRunner:
         if committed.next_run is not None and committed.delay_ms == 0 and committed.how != "again":
             self._waker.turn(lease.session, committed.next_run)
         elif committed.next_run is not None or committed.answered or committed.how == "unsettled":
+            # The next sweep may come too late for a debounce, a waiting session or an announce.
             self._on_delayed()
         if committed.how == "again" or (committed.how == "settled" and not is_header):
             # A child's run is published again as a part of its chord, which then counts it.

@@ -35,6 +35,8 @@ def skill_call(bound: Sequence[InboxEntry], prepared: Prepared, run: RunId) -> T
     if command is None or tool is None:
         return None
     given = {"command": bound[0].metadata.get(INPUT, ""), "commandName": command.name, "skillName": command.skill}
+    # Tools reject arguments that they do not declare.
     taken = {field.alias or key for key, field in tool.input_type.model_fields.items()}
     arguments = {key: value for key, value in given.items() if key in taken}
+    # Derived from the run, so that the next owner after a crash finds its result.
     return ToolCallBlock(id=f"skill-{run}", name=tool.name, arguments=arguments)

@@ -73,6 +73,7 @@ class TranscriptCache:
         if known is None or not taken.known_holds or (whole and not known.whole):
             return None
         fresh = taken.log_length - known.known.length
+        # After more than a page, reading back from the end is cheaper: that stops at the latest compaction.
         if not 0 <= fresh <= PAGE:
             return None
         new = taken.tail[max(0, len(taken.tail) - fresh) :]
@@ -92,6 +93,7 @@ class TranscriptCache:
         def is_enough() -> bool:
             if budget_tokens is None:
                 return reaches_back(entries)
+            # A request must begin with a user message, so at least one is needed.
             return spent >= budget_tokens and any(isinstance(entry, UserEntry) for entry in entries)
 
         while start > 0 and not is_enough():
@@ -104,6 +106,7 @@ class TranscriptCache:
         with self._lock:
             self._recent[session] = recent
             self._kept += len(recent.entries)
+            # The newest session stays, however long: its next turn would read all of it again.
             while self._kept > CACHED_ENTRIES and len(self._recent) > 1:
                 _, oldest = self._recent.popitem(last=False)
                 self._kept -= len(oldest.entries)

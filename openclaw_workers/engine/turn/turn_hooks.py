@@ -56,6 +56,7 @@ class TurnHooks:
         try:
             run = self._reader.run(taken.lease.run)
         except StoreUnavailable as error:
+            # A hook is not worth failing the turn for.
             log.warning("hook.skipped", error=error.message)
             return
         if run is not None and run.batch == own_batch(run.id):

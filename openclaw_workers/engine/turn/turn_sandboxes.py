@@ -64,5 +64,6 @@ class TurnSandboxes:
 
     def _elevation(self, taken: Taken) -> str:
         level = taken.row.get("elevatedLevel", "")
+        # Checked for each turn: the session keeps the level, but others may write in it too.
         is_allowed = taken.authority.covers(Authority.OWNER) and self.may_elevate(agent_of(taken.lease.session))
         return level if is_allowed and level in ("on", "full") else ""

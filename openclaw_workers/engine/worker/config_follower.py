@@ -112,6 +112,7 @@ class ConfigFollower:
             return
         except OpenClawError as error:
             self._problem = f"it cannot read configuration {version.partition('-')[0]}"
+            # Not tried again with each tick: the same version would fail alike.
             self._wanted = version
             log.error("config.unreadable", version=version, error=error.message, hint=error.hint)
         else:

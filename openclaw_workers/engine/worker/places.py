@@ -53,6 +53,7 @@ class HostPlaces:
         except OSError as error:
             log.warning("place.not_made", agentId=agent_id, directory=str(directory), error=str(error))
             return None
+        # Remembers which directory it is, so that the file can be restored if a command removes it.
         self._look(directory)
         return place
 

@@ -122,6 +122,7 @@ class WorkerState:
 
     def leave(self) -> None:
         """Start to shut down: turns are handed over at their next step, and cut short near the end of the grace."""
+        # A second signal must not extend the grace.
         if self._leave_at is None:
             self._leave_at = time.monotonic() + self._grace_seconds
 
@@ -137,6 +138,7 @@ class WorkerState:
     def enforce(self) -> None:
         """Time out what ran too long, and abandon model calls that outlast the grace."""
         now = time.monotonic()
+        # Early enough that the turn can still be handed over and the tokens of the call counted.
         cut = self.grace_left() < min(5.0, self._grace_seconds / 2)
         for handle in self.runs():
             handle.expire(now)

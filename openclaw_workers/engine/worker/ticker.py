@@ -121,6 +121,7 @@ class Ticker(threading.Thread):
                 leases,
                 self._secrets(),
                 self._places.all(),
+                # A worker that leaves must not count as one that can still serve the place.
                 takes_turns=self._takes_turns() and not self._process.leaving,
             )
         except StoreUnavailable as error:
@@ -142,6 +143,7 @@ class Ticker(threading.Thread):
         self._notice_drained(ticked.is_drained)
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):
             if verdict == "lost":
+                # The turn itself would notice only at its next write, after a model call that nobody needs.
                 handle.cancel.set(LeaseLost(f"{handle.lease.session} is owned by another worker now"))
             elif verdict != "ok":
                 handle.cancel.set(TurnAborted(verdict))

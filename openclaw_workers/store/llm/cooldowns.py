@@ -70,6 +70,7 @@ class Cooldowns:
 
     def may_probe(self, name: str) -> bool:
         """Whether this call may try a key in its cooldown; one call of all workers at a time."""
+        # Nobody gives this back. It expires, so that a prober which dies does not block the key.
         (probing,) = write(self._redis, (self._keys.probe(name), "SET", 1, "NX", "PX", PROBE_EVERY_MS))
         return bool(probing)
 
@@ -87,6 +88,7 @@ class Cooldowns:
                 "first_ms": first,
                 "longest_ms": longest,
                 "asked_ms": asked,
+                # Drawn here: Redis seeds the random numbers of Lua alike for each script.
                 "jitter": random.randrange(JITTER_THOUSANDTHS),
                 "took_ms": took_ms,
             },
@@ -104,6 +106,7 @@ def _state(name: str, fields: Sequence[str | None], now: int) -> KeyState:
         not paused or failed_at > now
     ):  # in the future: the clock stepped back, and a cooldown would last longer by the step
         return KeyState(used_at=used_at, has_failed=has_failed)
+    # A permanent reason first: a key without credit must not be probed because it is also rate limited.
     worst = max(paused, key=lambda reason: (reason in PERMANENT, paused[reason]))
     return KeyState(max(paused.values()), worst, used_at, has_failed)
 
@@ -151,6 +154,7 @@ class CooldownList:
         with store_errors():
             prefix = self._keys.cooldown("")
             names = [str(key).removeprefix(prefix) for key in self._redis.scan_iter(f"{prefix}*", count=1000)]
+            # The pattern finds the keys of probes too.
             names = sorted({name for name in names if self._keys.probe(name.removesuffix(":probe")) != prefix + name})
             seconds, micros = self._redis.time()
             now = int(seconds) * 1000 + int(micros) // 1000

@@ -69,6 +69,7 @@ class Ledger:
                 reply: Any = self._redis.hscan(key, cursor, count=1000)
             cursor, found = int(reply[0]), reply[1]
             for call_id, raw in found.items():
+                # HSCAN may return an entry twice.
                 if call_id in seen:
                     continue
                 seen.add(call_id)

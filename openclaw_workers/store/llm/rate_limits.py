@@ -17,6 +17,7 @@ log = structlog.get_logger(__name__)
 
 KEEP_MS = 15_000
 """How long what a call has taken outlives its owner."""
+# A run in line that has not asked for this long is gone, and holds up nobody.
 SILENT_MS = 5_000
 
 
@@ -118,6 +119,7 @@ class RateLimits:
             more_args=[json.dumps(budget.limits()) for budget in budgets],
         )
         if int(reply[1]):
+            # The script removed damaged values. The budget counts on without them, instead of failing every turn.
             log.warning("budget.unreadable", budgets=[budget.name for budget in budgets], count=int(reply[1]))
         if reply[0] == "over":
             _, _, number, what, spent, limit = reply

@@ -43,6 +43,7 @@ if not is_open(q, c, now) then
 end
 redis.call("HSET", question, "answer", answer, "by", by)
 close_question(question, open, waiting, ctl, events, id, "answered", now)
+-- A run that has not parked yet finds the answer when it tries to.
 if c.state == "parked" then
   unpark(ctl, due, session, now, rewake_ms)
   return { "answered", c.run }

@@ -40,6 +40,7 @@ if not q.state then
   redis.call("ZADD", open, now + wait_ms, id)
   local deadline = tonumber(redis.call("HGET", run_key, "deadline_at"))
   if deadline then
+    -- Once, with the question: waiting for people must not use up the time of the turn.
     redis.call("HSET", run_key, "deadline_at", deadline + wait_ms)
   end
   event(events, ctl, now, "question.asked", { id = id, run = run, kind = record.kind, text = record.text,

@@ -29,6 +29,7 @@ if percent then
 end
 local now = now_ms()
 for i = 1, #updates, 2 do
+  -- NX: the same update may come again while the first one is being handled.
   redis.call("HSETNX", received, updates[i], updates[i + 1])
 end
 if #updates > 0 then

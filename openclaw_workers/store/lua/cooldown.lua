@@ -48,6 +48,7 @@ end
 redis.call("HSET", cooldowns, "failed_at", now)
 local ends, count = stepped_back and 0 or number(h[until_field]), number(h[count_field])
 local is_paused = ends > now
+-- Calls that were under way when the cooldown began fail now. They are one failure, not many.
 if is_paused and asked_ms == 0 then
   return { "ok" }
 end

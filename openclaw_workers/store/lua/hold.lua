@@ -47,6 +47,7 @@ for number, budget in ipairs(budgets_from(held, first_budget)) do
       if spent >= limit then
         return { "over", number, tostring(spent), tostring(limit) }
       end
+      -- All calls in progress use up the time together.
       local left = math.ceil((limit - spent) * 1000 / count)
       left_ms = left_ms < 0 and left or math.min(left_ms, left)
     end

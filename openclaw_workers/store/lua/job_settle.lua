@@ -34,6 +34,7 @@ end
 local now = now_ms()
 redis.call("ZREM", due, "firing|" .. id .. " " .. at)
 log_firing(job, log, kept, now, { time = tonumber(at), state = state, reason = reason, session = session, run = run })
+-- Somebody removed the job while it ran. Its log stays for a while.
 if redis.call("EXISTS", job) == 0 then
   return { "settled", "" }
 end
@@ -56,6 +57,7 @@ if failures >= most then
 end
 local tried = tonumber(j.retries) or 0
 local delay = is_transient and (j.paused or "") == "" and retries[tried + 1]
+-- A retry after the next regular time would come too late to matter.
 if delay and (not j.next_at or now + delay < tonumber(j.next_at)) then
   redis.call("HSET", job, "retries", tried + 1)
   set_next(job, due, id, string.format("%.0f", now + delay))

@@ -74,6 +74,7 @@ elseif outcome == "empty" and is_current then
 elseif is_current then
   redis.call("HSET", key, "state", "queued", "error", why, "retry_at", now + delay_ms,
     "attempts", (tonumber(e.attempts) or 0) + (outcome == "retry" and 1 or 0))
+  -- The whole route rests: a later message must not overtake this one.
   leave_route(box, address, account, now + delay_ms)
   return { "later" }
 end

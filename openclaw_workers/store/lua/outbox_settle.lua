@@ -28,6 +28,7 @@
 local box = { new = outgoing, entry = outbox_entries, parts = outbox_parts, file = outbox_files, route = outbox_routes,
   ready = outbox_ready, owners = outbox_owners, waiting = outbox_waiting, sent = outbox_sent, kept = outbox_kept }
 local now, key = now_ms(), outbox_entries .. id
+-- The message may still be among the new ones.
 sort_new(box)
 local e = fields(key, "state", "address", "account", "parts")
 if not e.state then
@@ -40,6 +41,7 @@ local ready = outbox_ready .. e.account
 if verb == "drop" then
   end_entry(box, id, "dropped", now)
 elseif e.state == "queued" then
+  -- A route with an owner is busy, and its time in this index is the end of the lease.
   if redis.call("HEXISTS", outbox_owners, e.address) == 0 then
     redis.call("ZADD", ready, now, e.address)
   end

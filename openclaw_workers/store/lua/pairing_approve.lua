@@ -58,6 +58,7 @@ for i = 1, #all, 2 do
     other = all[i]
   end
 end
+-- Both would share one conversation, and each would read what the agent knows of the other.
 if is_person and not may_share and (has_other or other) then
   return { "second", other or "" }
 end

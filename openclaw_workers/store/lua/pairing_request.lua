@@ -29,6 +29,7 @@ local here, codes, mine = 0, {}, nil
 local all = redis.call("HGETALL", pending)
 for i = 1, #all, 2 do
   local ok, request = pcall(cjson.decode, all[i + 1])
+  -- Fields of a hash do not expire by themselves, and this script is the only one that adds any.
   if not ok or request.expiresAt <= now then
     redis.call("HDEL", pending, all[i])
   elseif all[i] == subject then

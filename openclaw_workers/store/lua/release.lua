@@ -49,6 +49,7 @@ if not owns then
 end
 unreserve(run, budgets)
 redis.call("HDEL", ctl, "lease", "lease_until", "owner")
+-- The answer may have come since the tool looked. Then nobody would wake a parked run.
 local parks = wait_ms > 0 and c.abort ~= run and redis.call("HEXISTS", waiters, message) == 1
 local rests_ms = math.min(wait_ms, (tonumber(redis.call("HGET", run_key, "deadline_at")) or now + wait_ms) - now)
 local state = parks and "parked" or "queued"
@@ -65,6 +66,7 @@ redis.call("ZADD", due, now + (parks and rests_ms or rewake_ms), "turn|" .. sess
 if redis.call("HGET", suspects, worker) == run then
   redis.call("HDEL", suspects, worker)
 end
+-- The slot is freed in both cases, but only a run that is handed over keeps its ticket.
 redis.call("ZREM", slots, session)
 if parks then
   redis.call("HSET", ctl, "ticket", "")

@@ -52,6 +52,7 @@ for i, limits_of_one in ipairs(limits) do
     if limit and spent >= limit then
       return { "over", unreadable, i, field, tostring(spent), tostring(limit) }
     end
+    -- Without other reservations the call may begin, or a call larger than the rest would wait for ever.
     if limit and others and spent + sums[field] + wanted[field] > limit then
       return { "wait", unreadable, i }
     end

@@ -70,6 +70,7 @@ local function look_at_places()
       redis.call("HSET", places, agent, place)
       bound[i] = place
     end
+    -- A service worker or a drained one sees the place, but runs no turns there.
     if bound[i] == place and takes_turns and not is_drained then
       redis.call("ZADD", places_seen, now, place)
       redis.call("HSET", places_where, place, (facts.host or "") .. ":" .. directory)

@@ -28,6 +28,7 @@ from openclaw_workers.errors import BadInput, ProviderError
 CLEARING = ("default", "reset", "clear")
 PIN = "authProfilePin"
 """Row field: the only key that is used for its provider, as provider/profile."""
+# With the key that the session stayed with: the prompt cache behind it belongs to the old model.
 _NO_MODEL = dict.fromkeys(("providerOverride", "modelOverride", "authProfileOverride"), "")
 _SILENT_THINKERS = ("offline", "cli")
 """Providers whose models show nothing of what they think."""

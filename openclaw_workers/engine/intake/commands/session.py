@@ -81,6 +81,7 @@ def name(ctx: CommandContext, argument: str) -> str:
         ctx.patch("label", {"label": ""})
         return "Label removed."
     label = check_label(argument)
+    # A label must name one session: `sessions_send` finds its target by it.
     if others := sessions_labelled(ctx.reader, label, besides=ctx.session):
         raise BadInput(f"{others[0]} is labelled {label!r} already", hint="choose another label")
     ctx.patch("label", {"label": label})

@@ -70,6 +70,7 @@ def _info(ctx: CommandContext, run: Run, _: str) -> str:
         "tokens": f"{run.usage.total:,}",
         "cost": f"{run.cost:.4f}" if run.cost else None,
         "task": shorten(run.task, LINE_CHARS),
+        # The answer goes into a chat, which others may read.
         "result": shorten(mask_secrets(result), LINE_CHARS * 3),
     }
     return "\n".join(f"{name:<8}{value}" for name, value in facts.items() if value)
