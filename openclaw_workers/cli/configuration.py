@@ -75,6 +75,7 @@ class CliConfiguration:
         from openclaw_workers.config.loader import load_file
         from openclaw_workers.engine.fleet_config import InForce, in_force
 
+        # Without a Redis nothing can be published, and commands that need none still work.
         if self.local_config or self._named_redis is None:
             return InForce(load_file(self.host, allows_unset=True), None)
         found = in_force(self.host, self.redis)

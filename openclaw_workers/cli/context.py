@@ -55,6 +55,7 @@ class CliContext(CliConfiguration):
         from openclaw_workers.logger import set_up_at_first_line
         from openclaw_workers.store.client import TIMEOUT_SECONDS
 
+        # Most commands log nothing, and setting up the logger takes time.
         set_up_at_first_line(_log_warnings)
         settings = self.loaded.settings
         if settings.engine.accept_timeout_seconds == TIMEOUT_SECONDS:
@@ -92,10 +93,12 @@ class CliContext(CliConfiguration):
     def waker(self) -> QueueWaker:
         from openclaw_workers.engine.queue_waker import QueueWaker
 
+        # Celery takes long to import, and is needed only if no worker has stored the template of a wake-up.
         return QueueWaker(self.stores.redis, self.stores.keys, lambda: self.celery_waker)
 
     @cached_property
     def celery_waker(self) -> CeleryWaker:
+        # Before the import: Celery's settings are read from the environment when the module is loaded.
         self.export_environment()
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker

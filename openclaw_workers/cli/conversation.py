@@ -70,6 +70,7 @@ def send_message(cli: CliContext, message: OutgoingText) -> Queued | Rejected | 
         return backend.send(message)
     except StoreUnavailable as error:
         again = f"sending it again with --message-id {message.message_id} does not duplicate it"
+        # A refusal is an answer, so nothing was stored. After silence nobody knows.
         hint = error.hint if isinstance(error, StoreRefused) else f"it may have been stored; {again}"
         raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
 
@@ -80,6 +81,7 @@ def answer_stream_for(cli: CliContext, session: SessionKey, model: str | None = 
         return AnswerStream(is_quiet=True)
     try:
         row = cli.backend.row(session)
+    # These levels only change how the answer is shown; sending reports the problem itself.
     except StoreUnavailable:
         return AnswerStream()
     status = TurnStatus(model or model_of(cli.backend, row, session)) if shows_waiting() else None

@@ -39,6 +39,7 @@ def export_sessions(backend: Backend, rows: Sequence[SessionEntry], out: Path) -
     try:
         check_is_no_state_dir(out)
         check_transcripts(out, rows)
+        # All checks come before the first write, so that a refused export leaves nothing behind.
         earlier = {agent_id: earlier_index(out, agent_id) for agent_id in by_agent}
         for agent_id, of_agent in by_agent.items():
             for row in of_agent.values():

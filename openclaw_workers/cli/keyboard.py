@@ -24,6 +24,7 @@ def check_argument(text: str) -> str:
     Raises:
         BadInput: it is not text in UTF-8.
     """
+    # Python keeps invalid bytes of an argument as surrogates, which JSON and Redis refuse later and less clearly.
     return _decoded(os.fsencode(text), "the message")
 
 

@@ -67,6 +67,7 @@ class LogFollower:
     def _new(self, path: Path) -> Iterator[LogLine]:
         inode, offset = self._places[path]
         now = _place(path)
+        # `ocw up` renames a log file that has grown too large and starts a new one.
         if now[0] != inode or now[1] < offset:
             offset, self._rest[path] = 0, b""
         if now[1] > offset:
@@ -86,6 +87,7 @@ def _tail(path: Path) -> list[str]:
         file.seek(max(0, size - MOST_BYTES))
         text = file.read().decode(errors="replace")
     lines = text.splitlines()
+    # The first line is probably cut in the middle.
     return lines[1:] if size > MOST_BYTES else lines
 
 

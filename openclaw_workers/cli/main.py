@@ -109,6 +109,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
+            # click would suggest only commands that it has already loaded.
             raise click.NoSuchCommand(error.command_name, possibilities=list(_FLAT), ctx=ctx) from error
 
     def make_context(
@@ -200,7 +201,9 @@ def run(args: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     obj = CliContext()
     try:
+        # Not standalone: click would print errors itself, without hints and never as JSON.
         result = cli.main(args=list(args), prog_name="ocw", obj=obj, standalone_mode=False)
+        # Here, and not at exit: a full disk or closed pipe must still become an exit code.
         sys.stdout.flush()
     except click.Abort:
         return Exit.INTERRUPTED
@@ -208,6 +211,7 @@ def run(args: Sequence[str]) -> int:
         _stop_writing()
         return Exit.OK
     except Exception as error:  # noqa: BLE001 - nobody above handles it
+        # The option itself may come after what could not be parsed.
         return _explain(error, as_json=obj.json or "--json" in args)
     return result if isinstance(result, int) else Exit.OK
 

@@ -51,6 +51,7 @@ class StartFailed(OpenClawError):
         self.exit = Exit(code) if code in list(Exit) and code != Exit.RUN_FAILED else Exit.INTERNAL
 
 
+# The first match counts, so a subclass comes before its base.
 _CODES: tuple[tuple[type[OpenClawError], Exit], ...] = (
     (ConfigurationError, Exit.CONFIGURATION),
     (NotFound, Exit.NOT_FOUND),
@@ -72,6 +73,7 @@ class Seconds(click.FloatRange):
     """A finite number of seconds."""
 
     def __init__(self) -> None:
+        # Ten years; more would overflow later calculations.
         super().__init__(0, 10 * 366 * 86_400)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -112,6 +114,7 @@ def answer_in_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 def echo_json(value: object) -> None:
     """Print JSON on one line, so that several answers can be read line by line."""
+    # Other scripts stay readable, as in the text output.
     click.echo(json.dumps(value, ensure_ascii=False))
 
 

@@ -29,6 +29,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
     replies = LaterReplies(first.session, deadline=deadline)
     cli.backend.conversations.result(replies.add_run(first.run_id, after))
     later: list[Answer] = []
+    # A list, because the screen that must be closed after Ctrl-C is whichever was opened last.
     screens = [AnswerStream(is_quiet=cli.json)]
 
     def screen() -> AnswerStream:

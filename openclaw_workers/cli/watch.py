@@ -37,6 +37,7 @@ def watch_runs(cli: CliContext) -> None:
         try:
             recent = cli.backend.runs(RECENT, None, None)["runs"]
         except StoreUnavailable as error:
+            # At the first read it is the command that fails; later it is only a pause.
             if known is None:
                 raise
             click.echo(f"[{error.message}; still trying]", err=True)
@@ -55,6 +56,7 @@ def _draw_runs(live: list[Fields]) -> None:
 
 
 def _print_changes(cli: CliContext, recent: list[Fields], known: dict[str, tuple[str, int]] | None) -> None:
+    # Redis lists the newest first; a log reads downwards.
     for run in reversed(recent):
         if known is None and is_final(run):
             continue  # it ended before the watch began

@@ -48,6 +48,7 @@ class AsyncReader(AsyncFollower):
         """`redis` decodes its responses; `timeout_seconds` is its socket time-out."""
         self._redis = redis
         self._keys = keys
+        # A blocking read must end before the socket's own timeout, so it gets four fifths of it.
         self._most_ms = int(timeout_seconds * 800)
 
     async def _read(self, request: Request[Any]) -> Any:
@@ -80,6 +81,7 @@ class AsyncReader(AsyncFollower):
         raise AssertionError(f"no reader for {request}")
 
     async def _events(self, session: SessionKey, after: str, block_ms: int) -> list[Event]:
+        # Bounded, so that a viewer who was away for long does not get the whole stream in one reply.
         reply: Any = await self._redis.xread({self._keys.events(session): after}, count=500, block=block_ms)
         return [parse_event(str(event_id), fields) for _, items in reply or [] for event_id, fields in items]
 
@@ -140,5 +142,6 @@ class AsyncReader(AsyncFollower):
 def _readable(parse: Callable[[dict[str, str]], T], raw: dict[str, str]) -> T | None:
     try:
         return parse(raw)
+    # One damaged record must not hide the others.
     except (ValidationError, CorruptRecord, ValueError, RecursionError):
         return None

@@ -41,6 +41,8 @@ class AnswerText:
             case "text.delta":
                 return self._up_to(self._streamed + str(event.data.get("text", "")))
             case "run.started":
+                # A second start without an end between them: the first worker was lost, and this one begins the answer
+                # again.
                 if self._has_owner:
                     self._restart()
                 self._has_owner = True
@@ -77,6 +79,7 @@ class AnswerText:
         self._streamed = text
         if not self._is_whole or self._given.startswith(text):
             return ""
+        # The new attempt says something else. What was given cannot be taken back, so the new text follows it whole.
         if not text.startswith(self._given):
             self._given = ""
         more = text[len(self._given) :]

@@ -37,6 +37,7 @@ class AsyncFollower:
     async def _answer(self, stepper: Stepper[Any], request: Request[Any]) -> Request[Any] | Update | None:
         try:
             answer = await self._read(request)
+        # The conversation decides: it waits out a Redis that is away, and ends with every other error.
         except OpenClawError as error:
             return stepper.fail(error)
         return stepper.advance(answer)

@@ -36,6 +36,7 @@ class BlockingReader(BlockingFollower):
         self._tree = tree
         self._trees = trees
         self._workers = workers
+        # Four fifths of the timeout: Redis must answer an empty read before the socket gives up.
         self._most_ms = int(timeout_seconds * 800)
 
     def _read(self, request: Request[Any]) -> Any:  # noqa: PLR0911  # one return for each request

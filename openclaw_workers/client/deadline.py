@@ -30,4 +30,5 @@ class Deadline:
         if self._ends_at is None:
             return most
         left_ms = int((self._ends_at - self._clock()) * 1000)
+        # Never 0: for Redis, BLOCK 0 means to wait for ever.
         return max(1, min(most, left_ms))

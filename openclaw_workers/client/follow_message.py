@@ -141,6 +141,7 @@ class Conversation:
     def _report(self, event: Event) -> Steps[None]:
         """Pass an event on if it belongs to this conversation."""
         self.after = event.id
+        # Rule 20: only the records are final, so a gap is a reason to read them.
         if self._last_seq is not None and event.seq != self._last_seq + 1:
             self._heard_at = 0.0  # read the records at once
             yield Gap()
@@ -151,6 +152,7 @@ class Conversation:
             self._idle_since = None
         elif event.type in ("run.lost", "run.released"):
             self._idle_since = self._clock()
+        # No worker sees its files. The event itself says so, and a second note would repeat it.
         elif event.type == "run.waiting":
             self._idle_since = None
         yield event
@@ -164,6 +166,7 @@ class Conversation:
             # In mode steer-backlog a run reads the message without answering it: the receipt names the run that does.
             yield from self._read_records()
         if event.type.startswith("subagent."):
+            # Before its run is known, a message cannot tell its own sub-agents from those of other turns.
             return (self._is_run_certain or self._with_children) and self._is_of_our_tree(data)
         return self._is_run_certain and data.get("run") == self.run
 
@@ -177,6 +180,7 @@ class Conversation:
     def _ended_after(self, events: list[Event]) -> Steps[Ended | None]:
         now = self._clock()
         has_ended = any(event.type == "run.ended" for event in events)
+        # The final event may be the one that was lost, so silence is a reason to look too.
         if has_ended or now - self._heard_at >= SILENCE_SECONDS:
             self._heard_at = now
             return (yield from self._read_records())
@@ -196,6 +200,7 @@ class Conversation:
                 self._is_run_certain = True
             if receipt.state in (MessageState.ACCEPTED, MessageState.BOUND):
                 return None
+            # It was dropped, rejected or cancelled before any run took it.
             if receipt.run is None:
                 return Ended(None, receipt)
         assert self.run is not None, "a receipt that is settled by a run names it"

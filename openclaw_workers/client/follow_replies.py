@@ -93,6 +93,7 @@ class LaterReplies:
         listed = yield from ask(ReadOpenBatches(self.session))
         ids = frozenset(self._known | set(listed)) - self._done
         found = yield from ask(ReadBatches(ids))
+        # A batch without a record has expired; asking again would wait for ever.
         self._done |= ids - found.keys()
         awaited = []
         for batch in found.values():
@@ -111,6 +112,7 @@ class LaterReplies:
         self._done.add(batch.id)
         message = announce_id(batch.id)
         receipt = yield from ask(ReadReceipt(self.session, message))
+        # Results that arrive during a turn are steered into it, and that turn was shown.
         if receipt is None or receipt.run in self._runs:
             return None
         reply = Conversation(
@@ -127,6 +129,7 @@ class LaterReplies:
         self._after = reply.after
         if ended.run is None:
             return ended
+        # Checked again: which run takes the message may be known only at its end.
         if ended.run.id in self._runs:
             return None
         yield from self.add_run(ended.run.id, reply.after)

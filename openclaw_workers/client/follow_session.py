@@ -116,6 +116,7 @@ class SessionFeed:
         self.run = run
         record = yield from ask(ReadRun(run))
         covered = {*covers, *(record.covers if record else ())}
+        # A copy, because another thread may add a message meanwhile.
         is_own = not covered.isdisjoint(list(self._own))
         yield TurnStarted(run, record, is_own=is_own, is_attached=is_attached)
 
@@ -140,6 +141,7 @@ class SessionFeed:
         self._last_seq = event.seq
         if event.data.get("run") != self.run or event.type.startswith(OF_SESSION) or event.type == "run.ended":
             return
+        # The stream is capped: the beginning of a long turn may be gone.
         if not self._is_begun and event.type != "run.started":
             yield Gap()
         self._is_begun = True
@@ -161,6 +163,7 @@ class SessionFeed:
         """Report the outcome of the turn, if it has one."""
         assert self.run is not None, "only a turn ends"
         record = yield from ask(ReadRun(self.run))
+        # The event of another attempt, or one that came before the record: the next look decides.
         if record is not None and not record.state.is_final:
             return
         self._own.difference_update(record.covers if record else ())
@@ -176,6 +179,7 @@ class SessionFeed:
         self._heard_at = self._clock()
         if self.run is not None:
             yield from self._end()
+        # A copy, because another thread may add a message meanwhile.
         for message in list(self._own):
             yield from self._look_at_message(message)
         if self._idle_since is not None and self._clock() - self._idle_since >= PATIENCE_SECONDS:
@@ -194,4 +198,5 @@ class SessionFeed:
 
 def _place(event_id: str) -> tuple[int, ...]:
     """An event id in the order of the stream."""
+    # As text, 9-1 would come after 10-1.
     return tuple(int(part) for part in event_id.split("-"))

@@ -25,6 +25,7 @@ def read_files(paths: Sequence[Path]) -> list[SentFile]:
         files = [SentFile(path.name, path.read_bytes()) for path in paths]
     except OSError as error:
         raise BadInput(f"{error.filename} cannot be attached: {error.strerror}") from error
+    # Again, because a file may have grown since its size was read.
     check_files(files)
     return files
 

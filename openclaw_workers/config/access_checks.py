@@ -22,6 +22,7 @@ def check_routed_agents(tree: dict[str, Any], normaliser: Normaliser) -> Iterato
 def check_open_channels(tree: dict[str, Any], normaliser: Normaliser) -> Iterator[str]:
     """If anyone may write, direct chats must not share one session: a stranger would read the owner's conversation."""
     session = mapping_at(tree, "session")
+    # The defaults of the schema, because the tree has only what somebody wrote.
     if session.get("scope", "per-sender") != "global" and session.get("dmScope", "main") != "main":
         return
     for channel in mapping_at(tree, "channels"):

@@ -36,6 +36,7 @@ class Section(DocumentedModel):
         alias_generator=to_camel,
         populate_by_name=True,
         allow_inf_nan=False,
+        # Building all validators takes long, and most commands use few sections.
         defer_build=True,
     )
 
@@ -82,6 +83,7 @@ def format_duration(value: timedelta) -> str:
 
 
 def _parse_bytes(value: object) -> int:
+    # In Python, true and false are integers.
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     if isinstance(value, str) and (found := re.fullmatch(r"(\d{1,9}(?:\.\d+)?) *([kmg]?b)", value.lower())):
@@ -102,6 +104,7 @@ def _check_timezone(*words: str) -> AfterValidator:
             return value
         try:
             ZoneInfo(value)
+        # ValueError: a name that is no key at all, such as a path.
         except (ZoneInfoNotFoundError, ValueError) as error:
             raise ValueError(f"expected {', '.join(words)} or a name such as Europe/Berlin") from error
         return value

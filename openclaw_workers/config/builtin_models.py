@@ -69,6 +69,7 @@ _ASSUMED: Final[dict[str, BuiltinModel]] = {
     "openai": BuiltinModel("", 128_000, 16_384, reasoning=False, api="openai-completions"),
 }
 _ASSUMED_NEW_GPT: Final = BuiltinModel("", 400_000, 128_000)
+# Cautious: a window that is assumed too small costs an early compaction, one too large makes requests fail.
 _ASSUMED_ELSEWHERE: Final = BuiltinModel("", 32_000, 8_192, reasoning=False, images=False, files=False)
 
 
@@ -84,6 +85,7 @@ def assumed_model(provider: str, model: str) -> BuiltinModel:
 
 def thinks_adaptively(model: str) -> bool:
     """Whether a Claude model takes an effort level for thinking; models up to 4.5 take a token budget instead."""
+    # The last part keeps a date, as in claude-opus-4-20250514, from being read as a minor version.
     found = re.search(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?!\d)", model)
     if not found:
         return False

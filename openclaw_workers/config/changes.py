@@ -54,6 +54,7 @@ def _flat(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:
     if isinstance(value, Mapping) and value:
         for key, each in value.items():
             yield from _flat(each, (*loc, str(key)))
+    # A list of plain values is one setting, such as a list of tools.
     elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
         for at, each in enumerate(value):
             yield from _flat(each, (*loc, at))

@@ -42,6 +42,7 @@ def check_agents(tree: dict[str, Any], normaliser: Normaliser) -> Iterator[str]:
     named = agents.get("defaultAgent")
     if isinstance(named, str):
         where = normaliser.where(("agents", "defaultAgent"))
+        # Without any agent in the file there is one called main.
         if named not in (places or {"main": ()}):
             yield f"{where}: expected one of the agents {', '.join(places) or 'main'}, found {named!r}"
         if defaults and defaults[0][0] != named:

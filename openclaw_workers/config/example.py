@@ -99,6 +99,7 @@ def _text(value: Any) -> str:
 def _scalar(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    # Other YAML readers take on and off for booleans.
     if isinstance(value, str) and re.fullmatch(r"[a-z][a-z-]*", value) and value not in ("on", "off", "null"):
         return value
     return json.dumps(value, ensure_ascii=False)

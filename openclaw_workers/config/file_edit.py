@@ -43,6 +43,8 @@ def set_in_text(text: str, loc: Loc, value: Any) -> str:
     """
     try:
         changed = _Edit(text).set(loc, value)
+        # The text is edited by positions, and YAML can be written in many ways. So the result is read back: it must
+        # differ in this setting only.
         is_right = parse_yaml(changed) == _with(parse_yaml(text) or {}, loc, value)
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, TypeError, AttributeError, _Unfit):
         is_right = False
@@ -135,6 +137,7 @@ def _end(node: yaml.Node) -> int:
 
 def _flow(value: Any) -> str:
     """A value on one line."""
+    # PyYAML breaks long lines, and ends a single value with a line of dots.
     text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True, sort_keys=False)
     return text.removesuffix("...\n").strip()
 

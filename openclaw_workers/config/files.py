@@ -23,6 +23,7 @@ def read_file(path: Path) -> dict[str, Any]:
     if path.suffix not in reader:
         raise ConfigurationError([f"{path}: expected a name that ends in {', '.join(reader)}"])
     try:
+        # Some editors on Windows write a byte order mark.
         tree = reader[path.suffix](path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError([f"cannot read the file: {error}"], source=str(path)) from error
@@ -62,6 +63,7 @@ class _Loader(yaml.CSafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the base class declares it so)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        # PyYAML silently keeps the last of several equal keys.
         seen = set()
         for key_node, _ in node.value:
             if isinstance(key_node, yaml.ScalarNode) and key_node.tag != "tag:yaml.org,2002:merge":
@@ -89,6 +91,7 @@ def parse_yaml(text: str) -> Any:
 
 
 _RELAXED = re.compile(
+    # Strings come first, so that // and commas inside them stay.
     r'(?P<string>"(?:[^"\\\n]|\\.)*")'
     r"|(?P<comment>//[^\n]*|/\*.*?\*/)"
     r"|(?P<comma>,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]]))"

@@ -84,4 +84,5 @@ def find_host(
     cwd = (cwd or working_dir()).absolute()
     state = find_state_dir(state_dir, env, cwd)
     known = host_variables(env, state)
+    # With all variables: OPENCLAW_CONFIG may be set in `.env`.
     return Host(env, state, find_file(path, known, cwd=cwd, state_dir=state))

@@ -88,11 +88,14 @@ def add_secrets(state_dir: Path, new: Mapping[str, str]) -> None:
         return
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps({**read_secrets(state_dir), **new}, indent=2, sort_keys=True)
+    # mkstemp gives the file to its owner alone from the start.
     handle, temporary = tempfile.mkstemp(dir=state_dir, prefix=f".{SECRETS_FILE}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
+            # Soon the file of the configuration may name only the reference, so the secret must survive a power
+            # failure.
             os.fsync(handle)
         os.replace(temporary, state_dir / SECRETS_FILE)
     except OSError:

@@ -133,6 +133,7 @@ def load_published(
     expansion, normaliser = EnvExpansion(host.env, drops_unset=True), Normaliser()
     expanded = normaliser.apply(expansion.apply(tree), Settings)
     mine: dict[str, Any] = {"namespace": host.namespace} if host.namespace else {}
+    # This process has found the configuration by its own address and namespace, so these are right.
     expanded["engine"] = {**expanded.get("engine", {}), **mine}
     expanded["redis"] = {"url": ExpandedText(host.redis_url)} if host.redis_url else {}
     from_env = _overlay(expanded, host.env, normaliser, only_missing=True, names=SECRET_VARIABLES)
@@ -152,6 +153,7 @@ def _validated(
     from_env: dict[Loc, str],
 ) -> Loaded:
     problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + normaliser.problems
+    # Before the checks, which would report the settings that were left out on purpose.
     complete_without(tree, expansion.unset)
     for check in _CHECKS:
         problems += check(tree, normaliser)
@@ -164,6 +166,7 @@ def _validated(
     settings = validate(Settings, tree, context)
     if isinstance(settings, list):
         found = describe(settings, normaliser)
+        # A variable that is not set has left an empty text, whose second problem would only confuse.
         problems += [f"{where}: {what}" for where, what in found if where not in expansion.problems]
     if problems or isinstance(settings, list):
         hint = "fix them and run `ocw config check`; `ocw config example` shows every setting"

@@ -21,6 +21,7 @@ def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path,
     for named, by in ((explicit, "--config"), (env.get("OPENCLAW_CONFIG"), "OPENCLAW_CONFIG")):
         if named:
             return _named_file(named, by, cwd)
+    # The working directory first, so that a project can have its own configuration.
     for directory in (cwd, state_dir):
         found = [path for path in (directory / name for name in NAMES) if _is_candidate(path)]
         if len(found) > 1:

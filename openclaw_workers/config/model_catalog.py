@@ -92,6 +92,7 @@ class Catalog:
         return ModelInfo(
             provider=provider,
             id=known.id,
+            # Behind another address is another server, which need not speak the API of the original.
             api=given.api or (None if given.base_url else known.api) or self.api(provider),
             context_window=known.context_window,
             max_tokens=known.max_tokens,
@@ -112,6 +113,7 @@ class Catalog:
             reasoning=model.reasoning,
             images="image" in model.input,
             files="file" in model.input,
+            # A price that nobody gave is unknown and not zero: budgets must not count such calls as free.
             cost=model.cost if "cost" in model.model_fields_set else None,
             headers=tuple(sorted(model.headers.items())),
         )

@@ -62,6 +62,7 @@ def has_key(settings: Settings, model: str) -> bool:
 def split_profile(settings: Settings, name: str) -> tuple[str, str]:
     """A model and the key profile after its last @; "" if none is named. Some models have a date there instead."""
     model, at, profile = name.rpartition("@")
+    # Vertex AI has names such as claude-opus-4@20250514.
     if not at or not model or profile.isdigit() or resolve_model(settings, name) in usable_models(settings):
         return name, ""
     return model, profile

@@ -58,6 +58,7 @@ class Normaliser:
 
     def where(self, loc: Loc) -> str:
         """The path as written in the file."""
+        # Validation also reports paths that nobody wrote, so the nearest part that somebody did is shown.
         for length in range(len(loc), 0, -1):
             if loc[:length] in self._words:
                 return self.written[loc[:length]]
@@ -152,6 +153,7 @@ class Normaliser:
         return tidy
 
     def _unknown(self, at: Loc, key: str, section: type[Section], *, top: bool) -> str:
+        # OpenClaw has these sections; a suggestion of some similar key would mislead.
         if re.match(r"(tts|voice)", key, re.IGNORECASE):
             return f"{dotted(at)}: {NO_VOICE}; remove this key"
         valid = list(aliases(section))

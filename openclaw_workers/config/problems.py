@@ -45,6 +45,7 @@ def validate(model: type[Valid], tree: dict[str, Any], context: Mapping[str, Any
         return model.model_validate(tree, context=dict(context))
     except ValidationError as error:
         found = error.errors(include_url=False)
+    # The caller still needs the tree as it was written.
     rest = deepcopy(tree)
     for details in found:
         _remove(rest, _loc(details))
@@ -82,6 +83,7 @@ def describe(errors: list[ErrorDetails], normaliser: Normaliser) -> list[tuple[s
 
 
 def _loc(details: ErrorDetails) -> Loc:
+    # pydantic adds this part if the key of a map is wrong.
     return tuple(part for part in details["loc"] if part != "[key]")
 
 

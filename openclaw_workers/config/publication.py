@@ -71,6 +71,7 @@ def draft(host: Host) -> Draft:
     tree, written = _file_tree(host)
     decided = _decide_addresses(tree, host.env) | _decide_defaults(tree, here, {**host.env, **_keys_given(tree)})
     tree, secrets = without_secrets(tree, read_secrets(host.state_dir))
+    # The secrets are not stored yet; without them this host could not read its own draft.
     known = Host({**secrets, **host.given}, host.state_dir, host.source)
     loaded = load_published(tree, known, version="", decided=decided)
     return Draft(tree, written, decided, secrets, loaded)
@@ -99,6 +100,7 @@ def digest_of(tree: Mapping[str, Any]) -> str:
 def _file_tree(host: Host) -> tuple[dict[str, Any], str]:
     normaliser = Normaliser()
     tree = normaliser.apply(deepcopy(host.tree), Settings)
+    # Where Redis is differs from host to host, and whoever reads the published version knows it already.
     tree.pop("redis", None)
     if isinstance(engine := tree.get("engine"), dict):
         engine.pop("namespace", None)
@@ -113,6 +115,7 @@ def _decide_addresses(tree: dict[str, Any], env: Mapping[str, str]) -> dict[str,
         value = env.get(variable)
         if not value or variable in LOCAL_VARIABLES:
             continue
+        # An address may contain a password.
         is_secret = variable in SECRET_VARIABLES or mask_url(value) != value
         if put(tree, loc, f"${{{variable}}}" if is_secret else escape(value)):
             decided[dotted(loc)] = f"environment {variable}, at publication"
@@ -128,6 +131,7 @@ def _keys_given(tree: dict[str, Any]) -> dict[str, str]:
 
 def _decide_defaults(tree: dict[str, Any], here: Loaded, env: Mapping[str, str]) -> dict[str, str]:
     decided: dict[str, str] = {}
+    # A model may be written as a text or as a section with `primary`.
     model = mapping_at(tree, *map(str, _DEFAULT_MODEL[:2])).get("model")
     if not isinstance(model, str) and put(tree, _DEFAULT_MODEL, default_model(here.settings, env), only_missing=True):
         decided[dotted(_DEFAULT_MODEL)] = "default, at publication"
@@ -142,6 +146,7 @@ def _decide_defaults(tree: dict[str, Any], here: Loaded, env: Mapping[str, str])
         return zone
 
     named = with_texts(tree, name_zone)
+    # In place, because the caller goes on with this object.
     tree.clear()
     tree.update(named)
     return decided

@@ -19,6 +19,7 @@ def check_redis_options(url: str) -> None:
     """
     try:
         pool = ConnectionPool.from_url(url)
+        # redis-py checks the names of options only when it creates a connection.
         pool.connection_class(**pool.connection_kwargs)
     except Exception as error:  # redis-py raises several types here; each means that the URL is not usable
         raise ValueError(_explain(url, str(error))) from error

@@ -28,6 +28,7 @@ class Variables:
 
 def variables_of(tree: dict[str, Any], env: Mapping[str, str]) -> Variables:
     needed = needed_variables(tree)
+    # Keys that a worker takes from its environment unasked. If some workers have one, the others lack it.
     optional = {name for name in SECRET_VARIABLES if _may_be_set(tree, name)} - needed.keys()
     held = frozenset(name for name in {*needed, *optional} if env.get(name))
     missing = needed.keys() - held

@@ -142,12 +142,15 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
     agent_id = resolve_agent_id(settings, explicit=agent_id)
     entry = configured_agent(settings, agent_id)
     merged: AgentSettings = settings.agents.defaults
+    # The path in the defaults is that of the default agent. Two agents must not share files by accident.
     if agent_id != default_agent_id(settings):
         merged = merged.model_copy(update={"workspace": merged.workspace.model_copy(update={"path": None})})
     if entry:
+        # Added and not replaced: first the text of the defaults, then that of the agent.
         extra = _joined(merged.extra_system_prompt, entry.extra_system_prompt)
         merged = _merge(merged, entry).model_copy(update={"extra_system_prompt": extra})
     merged = merged.model_copy(update={"tools": _tools(settings, entry, merged.tools)})
+    # Every value was validated with its own section.
     return AgentConfig.model_construct(
         **{name: getattr(merged, name) for name in AgentSettings.model_fields},
         id=agent_id,
@@ -249,6 +252,7 @@ def _tools(settings: Settings, entry: AgentSettings | None, policy: AgentToolsSe
 def _merge(base: SectionT, over: Section) -> SectionT:
     """Override `base` with the fields that were set in `over`."""
     changes = {}
+    # Only what somebody wrote: a default of the agent's section must not undo the general setting.
     for name in over.model_fields_set & type(base).model_fields.keys():
         new, old = getattr(over, name), getattr(base, name)
         both = isinstance(new, Section) and isinstance(old, Section) and name not in _REPLACED_SECTIONS

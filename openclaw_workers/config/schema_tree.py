@@ -82,6 +82,7 @@ def leaves(section: Section) -> Iterator[Leaf]:
 def _leaves(section: Section, dumped: dict[str, Any], loc: Loc, *, given: bool, item: bool) -> Iterator[Leaf]:
     for key, name in aliases(type(section)).items():
         is_given = given and name in section.model_fields_set
+        # What an item of a map does not set comes from elsewhere; its own default would be a wrong answer.
         if item and not is_given:
             continue
         value, plain = getattr(section, name), dumped[key]

@@ -122,6 +122,7 @@ def needed_variables(tree: dict[str, Any]) -> dict[str, bool]:
     for loc, text, is_secret in texts(tree):
         if loc[0] not in EDGE_SECTIONS:
             for name in references_in(text):
+                # One use that cannot do without the variable is enough to require it.
                 is_optional = is_secret or name.startswith(PREFIX) or loc[:2] in SERVICES
                 needed[name] = needed.get(name, True) and is_optional
     return needed

@@ -16,6 +16,7 @@ def complete_without(tree: dict[str, Any], unset: Collection[Loc]) -> None:
     """Make a tree valid again from which settings were left out. This changes `tree`."""
     if not unset:
         return
+    # The last two parts, because the file may have these blocks under a shorter path.
     left_out = {tuple(map(str, loc[-2:])) for loc in unset}
     for name, provider in mapping_at(tree, "models", "providers").items():
         if not isinstance(provider, dict):
@@ -28,6 +29,7 @@ def complete_without(tree: dict[str, Any], unset: Collection[Loc]) -> None:
         if {(name, "url"), (name, "command")} & left_out:
             servers[name] = {"enabled": False, "url": NOWHERE}
     hooks = mapping_at(tree, "hooks")
+    # Webhooks without a token would be open to everybody, so validation refuses them.
     if hooks.get("enabled") and "token" not in hooks:
         hooks["enabled"] = False
     telegram = mapping_at(tree, "channels", "telegram")

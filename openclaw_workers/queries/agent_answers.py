@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def configured_agents(loaded: Loaded) -> list[tuple[AgentConfig, Path]]:
     """Each agent with its workspace."""
     settings = loaded.settings
+    # The default depends on which keys are in the environment.
     model = default_model(settings, os.environ)
     found = [resolve_agent(settings, each, default_model=model) for each in agent_ids(settings)]
     return [(agent, workspace_dir(settings, agent.id, loaded.state_dir)) for agent in found]

@@ -67,10 +67,12 @@ def configured_accounts(settings: Settings) -> list[ConfiguredAccount]:
     """The accounts of all channels. A channel without any has its default account, which lacks a token."""
     channels = settings.channels
     found = []
+    # From the schema, so that a new channel is listed without a change here.
     for channel in type(channels).model_fields:
         section = getattr(channels, channel)
         for name in dict.fromkeys([DEFAULT_ACCOUNT, *section.accounts]):
             account = section.account(name)
+            # With named accounts, the section itself only holds what they share.
             if name == DEFAULT_ACCOUNT and not account.bot_token and section.accounts:
                 continue
             found.append(

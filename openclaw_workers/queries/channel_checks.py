@@ -22,6 +22,7 @@ def put_test_message(outbox: Outbox, account: ChannelAccount, chat: str) -> str:
     route = Route(channel=account.channel, account_id=account.account_id, to=chat)
     text = "This is a test of `ocw channels test`."
     message = OutgoingMessage(id=f"test-{new_token()}", kind=OutgoingKind.MESSAGE, route=route, text=text)
+    # Through the outbox, because that is what must be tested: the sender, the token and the chat.
     outbox.put(message)
     return message.id
 

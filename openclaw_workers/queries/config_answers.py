@@ -72,6 +72,7 @@ def apply_answer(
         "version": published.number if published else previous,
         "previous": previous,
         "changes": [change_json(each) for each in changes],
+        # With the first version every setting is new, and no worker has started with another.
         "restart": [each.path for each in changes if each.needs_restart and before is not None],
         "movedSecrets": sorted(made.secrets) if made else [],
         "unset": {path: list(names) for path, names in made.loaded.unset.items()} if made else {},

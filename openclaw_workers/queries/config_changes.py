@@ -35,6 +35,7 @@ def publish_file(host: Host, configs: Callable[[], Configs], *, is_dry: bool, by
     changes = changes_between(before.document.tree if before else {}, made.tree)
     published = None
     if not is_dry:
+        # With the number that was compared, so that the changes shown are those that happen.
         published = publish(versions, made, expected=before.number if before else 0, by=by)
         _require_accepted(published)
     return apply_answer(before, published, changes, made)
@@ -52,6 +53,7 @@ def roll_back(host: Host, configs: Configs, wanted: int | None, *, by: str = "")
     if current is None:
         raise NotFound("no configuration is published", hint="`ocw config apply` publishes one")
     earlier = _earlier(configs, current, wanted)
+    # A version that this program cannot read must not be published: all workers would refuse turns.
     load_version(earlier, host)
     published = publish_again(configs, earlier, expected=current.number, by=by)
     _require_accepted(published)

@@ -52,6 +52,7 @@ def undrain_answer(workers: Workers, wanted: str) -> dict[str, Any]:
         NotFound: it is not drained.
     """
     drained = workers.drained()
+    # The note of a dead host stays, and would drain the host when it returns.
     name = wanted if wanted in drained else find_workers(workers, wanted).name
     if not workers.undrain(name):
         shown = ", ".join(drained) or "nothing"

@@ -41,6 +41,7 @@ def firings_answer(jobs: JobService, job: str, limit: int) -> dict[str, Any]:
     """
     found = [firing_json(each) for each in jobs.log(job, limit)]
     if not found:
+        # Raises for an unknown job. One that was removed may still have a log, and one that never fired has none.
         jobs.get(job)
     return {"ok": True, "id": job, "runs": found}
 

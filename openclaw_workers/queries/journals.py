@@ -24,6 +24,7 @@ def journal_of(reader: Reader, run: Run) -> list[TranscriptEntry]:
     found: list[TranscriptEntry] = []
     for page in reader.pages_back(run.session_key):
         found = [entry for entry in page if entry.run_id == run.id] + found
+        # Older pages cannot hold entries of this run. The margin covers clocks that differ.
         if page and page[0].timestamp < (run.started_at or run.queued_at) - CLOCK_SKEW_MS:
             break
     return found

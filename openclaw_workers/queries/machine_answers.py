@@ -18,5 +18,6 @@ def machine_answer(installation: Installation) -> dict[str, Any]:
         "ok": True,
         "stateDir": str(state_dir),
         "freeBytes": shutil.disk_usage(state_dir).free,
+        # Both clocks set times that are compared, so a difference shows as wrong ages and budget days.
         "clockAheadMs": now_ms() - installation.stores.due.now_ms(),
     }

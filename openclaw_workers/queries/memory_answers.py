@@ -91,6 +91,7 @@ def _checks(installation: Installation, agent: str) -> list[dict[str, Any]]:
     checks = [_check("enabled", *_is_enabled(installation, agent))]
     try:
         status = memory.status(agent)
+    # Nothing below can be checked without the index, and the message says what to do.
     except TransientError as error:
         return [*checks, _check("index", False, f"{error.message}. {error.hint or ''}".strip())]
     indexed = f"{status['backend']}, collection {status['collection']}, {status['chunks']} chunks"
@@ -99,6 +100,7 @@ def _checks(installation: Installation, agent: str) -> list[dict[str, Any]]:
     checks.append(_check("embedder", "note" not in status, embedder))
     waiting = f"{status['changedFiles']} changed files are not indexed yet; `ocw memory index` does it now"
     checks.append(_check("up to date", not status["changedFiles"], waiting if status["changedFiles"] else "yes"))
+    # Any word will do: this only shows that a search works from end to end.
     found = memory.search("memory", Visibility(agent, (), sees_all=True), {"maxResults": 1})
     checks.append(_check("search", True, f"answers, mode {found['mode']}"))
     return checks

@@ -78,6 +78,7 @@ def resume_keys(installation: Installation, wanted: str) -> tuple[list[Cooldown]
     store = _pauses(installation)
     pauses, now = store.all()
     ended = [pause for pause in pauses if pause.is_of(provider, profile)]
+    # An agent's own key is not in the configuration, and is known only while it is in cooldown.
     known = {(pause.provider, pause.profile) for pause in pauses} | set(_configured(installation))
     if not any(name == provider and profile in ("", each) for name, each in known):
         raise NotFound(f"no provider or key {wanted}", hint="`ocw models status` lists them")

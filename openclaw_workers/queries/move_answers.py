@@ -29,6 +29,7 @@ def begin_move(installation: Installation, agent: str, to_host: str, *, with_fil
     """
     agent_id, stores = _placed(installation, agent), installation.stores
     current = stores.moves.current(agent_id)
+    # Repeating the command is how a person looks at a move after losing the connection.
     if current is not None and current.to_host == to_host and current.with_files == with_files:
         return current
     alive = [each for each in stores.workers.all() if each.alive and _serves(each)]
@@ -40,6 +41,7 @@ def begin_move(installation: Installation, agent: str, to_host: str, *, with_fil
     bound = stores.places.of(agent_id)
     if bound is not None and not bound.is_moving and to_host not in without:
         raise BadInput(f"{to_host} sees the files of agent {agent_id} already", hint="`ocw status` shows who does not")
+    # Files can be sent only by a worker that sees them.
     if with_files and current is None and not set(hosts) - without:
         where = bound.where if bound else ""
         hint = f"start `ocw up` at {where}, or begin with an empty workspace: --without-files"

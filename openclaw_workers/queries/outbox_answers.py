@@ -25,6 +25,7 @@ def outbox_answer(
 ) -> dict[str, Any]:
     """Messages that wait, are unknown or failed, newest first; `with_sent`: also those sent or dropped of late."""
     store = installation.stores.outbox
+    # Asking for sent messages implies wanting to see them.
     with_sent = with_sent or state in (OutgoingState.SENT, OutgoingState.DROPPED)
     found = store.entries(with_sent=with_sent, limit=max(limit, LOOKED_AT))
     wanted = [entry for entry in found if state in (None, entry.state) and may_see(entry)]

@@ -20,6 +20,7 @@ def prompt_answer(installation: Installation, wanted: str, ask: Callable[[str], 
         TransientError: no worker of that lane is running.
     """
     agent = resolve_agent_id(installation.loaded.settings, explicit=wanted)
+    # Otherwise the question would wait in the queue until it times out.
     require_service_worker(installation)
     prompt = ask(agent)
     texts = {part["name"]: part["text"] for part in prompt.pop("texts")}

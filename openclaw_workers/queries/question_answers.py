@@ -44,6 +44,7 @@ def answered_answer(answers: Answers, wanted: str, text: str, by: str, only: str
 
 
 def _of_agent(question: Question, only: str | None) -> Question:
+    # The same answer as for an id that does not exist: a token for one agent must not learn of others.
     if only not in (None, question.agent):
         raise NotFound(f"no question {question.id!r}")
     return question

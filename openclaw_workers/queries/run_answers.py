@@ -85,11 +85,13 @@ def run_details(installation: Installation, wanted: str) -> RunDetails:
     run = find_run(installation, wanted)
     journal = journal_of(installation.stores.reader, run)
     state = session_state(installation.stores.reader, run)
+    # A reset moves the transcript into an archive, and the run's entries with it.
     is_archived = not journal and state != "live"
     problem = None
     if is_archived:
         try:
             journal = archived_journal_of(installation, run)
+        # The record alone is worth showing.
         except ArchiveUnreachable as error:
             problem = error
     children = [each for each in installation.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
@@ -105,6 +107,7 @@ def stop_answer(installation: Installation, control: Control, wanted: str) -> di
     Raises:
         ConflictError: it has ended, and nothing that it spawned is active.
     """
+    # Read again, because the stop has changed it.
     run = find_run(installation, wanted)
     stopped = control.stop_run(run.id)
     run = find_run(installation, wanted)

@@ -29,6 +29,7 @@ def find_run(installation: Installation, wanted: str) -> Run:
         BadInput: the ids of several recent runs begin so.
         CorruptRecord: its record is damaged.
     """
+    # An argument that is not UTF-8 can be neither encoded for Redis nor printed.
     wanted = replace_surrogates(wanted)
     if wanted == LAST:
         return _last(installation)
@@ -36,9 +37,11 @@ def find_run(installation: Installation, wanted: str) -> Run:
     run = installation.stores.reader.run(run_id)
     if run is not None:
         return run
+    # It exists but cannot be read: "not found" would hide the damage.
     if installation.overview.has_run(run_id):
         raise damage_of(installation, f"run {run_id}", hint="`ocw status --damaged` says what to do")
     recent = [run.id for run in islice(installation.stores.reader.each_run(), RECENT_RUNS)]
+    # Only among recent runs: a search of all records would grow with the installation.
     begun = [each for each in recent if each.startswith(run_id)] if len(run_id) >= len("run-") + PREFIX_CHARS else []
     if len(begun) > 1:
         raise BadInput(f"several runs begin with {run_id}: {', '.join(begun[:5])}", hint="write more of the id")

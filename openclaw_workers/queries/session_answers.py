@@ -49,6 +49,7 @@ def recent_sessions(
         and (key is None or key.lower() in row.session_key.lower())
     )
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, offset, offset + limit)]
+    # An agent that was removed from the configuration may still have sessions, so it is checked only without any.
     if agent_id is not None and not found and not offset:
         check_agent(installation, agent_id)
     return found
@@ -116,6 +117,7 @@ def transcript_page(
 
 def _cost(installation: Installation, row: SessionEntry) -> Total:
     """Read the days of the ledger since the session was created or last reset."""
+    # Two more: the day on which it started, and one for a clock or zone that differs.
     days = 2 + (now_ms() - row.session_started_at) // DAY_MS
     return session_cost(row, installation.stores.ledger.calls(days))
 

@@ -59,6 +59,7 @@ def skill_check(installation: Installation, agent: str | None, ask: AskWorker) -
 def _report(installation: Installation, agents: Sequence[str], with_text_of: str, ask: AskWorker) -> Json:
     """By a worker of the service lane; where none runs, what this machine can tell."""
     try:
+        # The worker's machine counts: a skill may need programs and variables that only it has.
         if has_service_worker(installation):
             return ask(agents, with_text_of)
     except TransientError:

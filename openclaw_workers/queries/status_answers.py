@@ -26,6 +26,7 @@ def status_fields(installation: Installation, undelivered: Sequence[Batch]) -> d
     """`undelivered`: the announces that wait, or that are blocked."""
     stores, overview = installation.stores, installation.overview
     configured = agent_ids(installation.loaded.settings)
+    # The binding of an agent that was removed stays in Redis, and concerns nobody.
     bound = [each for each in stores.places.all() if each.agent_id in configured]
     return status_json(
         workers=stores.workers.all(),
@@ -50,6 +51,7 @@ def usage_totals(
     """Sums of model calls, and the sum of all."""
     calls = [call for call in installation.stores.ledger.calls(days) if agent in (None, call.agent)]
     sums = totals(calls, UsageNames(installation.stores.reader, by).name_of)
+    # `totals` sorts by cost; days are read in order.
     if by == "day":
         sums.sort(key=lambda each: each.name)
     total = Total("total")

@@ -25,6 +25,7 @@ def subagents_answer(
     session = find_session(installation, key)[0] if key is not None else None
     index = subagent_index(installation)
     found = [run for _, run in index.below(session) if agent is None or run.agent_id == agent]
+    # Cut before the batches are read, which costs one read each. With `live`, the batches decide what is shown.
     if not live:
         found = found[-limit:]
     batches = installation.trees.batches(run.batch for run in found if run.batch)
@@ -72,6 +73,7 @@ def stop_subagent_tree(installation: Installation, control: Control, run: Run) -
             f"{run.label!r} had already ended ({run.state}); nothing was stopped",
             hint=f"`ocw subagents info {run.id}` shows details",
         )
+    # By session, because a sub-agent that has ended may still have children that run.
     control.stop_session(run.session_key)
     return list(dict.fromkeys([run.id, *(each.id for each in below)]))
 

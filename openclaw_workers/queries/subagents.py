@@ -32,6 +32,7 @@ class SubagentIndex:
         inside = {session}
         found = []
         for number, run in enumerate(self.runs, start=1):
+            # One pass is enough: a parent is always spawned before its children.
             if session is None or run.requester_session_key in inside:
                 inside.add(run.session_key)
                 found.append((number, run))
@@ -64,6 +65,7 @@ class SubagentIndex:
         if len(wanted) < PREFIX_CHARS:
             return []
         begun = [run for run in self.runs if run.session_key.startswith(wanted) or run.id.startswith(f"run-{wanted}")]
+        # The newest run of each session wins, because the runs are in order.
         return list({run.session_key: run for run in begun}.values())
 
 

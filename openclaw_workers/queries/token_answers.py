@@ -30,6 +30,7 @@ def new_token_answer(
         BadInput: `person` names nobody.
         NotFound: there is no such agent.
     """
+    # A token for an agent that does not exist would open nothing, and nobody would notice.
     if agent is not None:
         agent = resolve_agent_id(installation.loaded.settings, explicit=agent)
     if person is not None and parse_subject(person).kind != "person":

@@ -70,12 +70,14 @@ def recent_trees(installation: Installation, limit: int, agent: str | None = Non
     seen: set[RunId] = set()
     known: dict[SessionKey, list[Node]] = {}
     for run in installation.stores.reader.each_run(RECENT):
+        # A run of a tree that is already shown; a tree has many recent runs.
         if run.id in seen or (agent is not None and run.agent_id != agent):
             continue
         session = root_session(run)
         roots = known.get(session) or known.setdefault(session, trees_of(installation, session))
         root = next((each for each in roots if find_node([each], run.id)), None)
         node = root or Node(run)
+        # Without this, each of its sub-agents would be listed as a tree of its own.
         seen.update(each.run.id for each in node.walk())
         found.append(node)
         if len(found) >= limit:

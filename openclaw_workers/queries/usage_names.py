@@ -27,6 +27,7 @@ class UsageNames:
             return f"{call.provider}/{call.model}"
         if self._by not in ("peer", "channel"):
             return str(getattr(call, self._by))
+        # One tree has many calls, and each answer costs a read.
         if call.tree not in self._known:
             self._known[call.tree] = self._party(call.tree)
         return self._known[call.tree]
@@ -35,6 +36,7 @@ class UsageNames:
         """The channel or peer of a root session: by its key, or else where it was last spoken to."""
         try:
             parsed = parse_key(root)
+        # The ledger may hold keys of an older form, which must not hide the rest.
         except BadInput:
             return UNKNOWN
         row = self._reader.row(root)

@@ -21,6 +21,7 @@ def plugin_check(installation: Installation) -> dict[str, Any]:
     TransientError: no worker runs that could be asked.
     """
     workers = plugins_json(_reported(installation))
+    # Without workers nothing was checked, and "no problems" would be wrong.
     if not workers:
         raise TransientError("no worker is running, so nobody has loaded a plugin", hint="start one with `ocw up`")
     problems = list(plugin_problems(workers))

@@ -87,6 +87,7 @@ class ApiAddress:
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if self.terminal:
+            # A user name may hold characters that a header cannot.
             headers[TERMINAL_HEADER] = quote(self.terminal)
         return headers
 
@@ -110,12 +111,14 @@ def error_of(status: int, body: bytes) -> OpenClawError:
     except (ValueError, KeyError, TypeError, AttributeError):
         message, hint, code = f"the ingress answered with status {status}", None, None
     if code == "corrupt_record":
+        # The class builds its message from these two parts, so the message is taken apart again.
         where, _, why = message.partition(" cannot be read: ")
         return CorruptRecord(where, why, hint=hint)
     if status == 409 and code in REJECTIONS:
         return MessageRejected(message, code, hint=hint)
     if code == "transient_error":
         return TransientError(message, hint=hint)
+    # A 5xx may be over soon. As StoreUnavailable it makes conversations wait and try again.
     kind = _BY_STATUS.get(status) or (StoreUnavailable if status >= 500 else OpenClawError)
     return kind(message, hint=hint)
 

@@ -98,6 +98,7 @@ class BlockingTransport:
     def _open(self) -> HTTPConnection:
         """The connection of the last request, unless the server has closed it meanwhile."""
         kept = self._connection
+        # Between two requests nothing should arrive, so a readable socket means that the server has closed it.
         if kept is not None and kept.sock is not None and _is_readable(kept.sock):
             self.close()
         if self._connection is None:
@@ -168,5 +169,6 @@ class EventStream:
     def close(self) -> None:
         if self._socket is not None:
             with suppress(OSError):
+                # Closing a socket does not wake a thread that reads from it; shutting it down does.
                 self._socket.shutdown(2)
         self._connection.close()

@@ -48,6 +48,7 @@ class BlockingHttpReader(BlockingFollower):
 
     def _events(self, session: SessionKey, after: str, seconds: float) -> list[Event]:
         try:
+            # A conversation may start at another event than the one the stream is at.
             if self._stream is None or self._stream.at != (session, after):
                 self.close()
                 self._stream = _EventThread(self._transport, session, after)
@@ -94,6 +95,7 @@ class _EventThread:
         if not events:
             assert isinstance(found[0], OpenClawError)
             raise found[0]
+        # First the events that came before the error, and the error with the next call.
         if isinstance(found[-1], OpenClawError):
             self._waiting.put(found[-1])
         self._after = events[-1].id

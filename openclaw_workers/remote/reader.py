@@ -101,6 +101,7 @@ class _EventStream:
         if not events:
             assert isinstance(found[0], OpenClawError)
             raise found[0]
+        # First the events that came before the error, and the error with the next call.
         if isinstance(found[-1], OpenClawError):
             self._waiting.put_nowait(found[-1])
         self._after = events[-1].id
@@ -108,6 +109,7 @@ class _EventStream:
 
     async def close(self) -> None:
         self._task.cancel()
+        # Waits until the connection is returned to its pool; the cancellation itself is no error.
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _read(self) -> None:

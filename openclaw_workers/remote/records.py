@@ -50,6 +50,7 @@ def state_of(fields: Mapping[str, Any]) -> SessionState:
 
 
 def worker_of(fields: Mapping[str, Any]) -> WorkerInfo:
+    # The lane is the only fact that a conversation asks about.
     return WorkerInfo(WorkerId(fields["id"]), fields["alive"], fields["beatAt"], {"lane": fields["lane"]})
 
 

@@ -53,4 +53,5 @@ def arguments(name: str, given: dict[str, Any]) -> dict[str, Any]:
     if alias is None or RAW_ARGUMENTS in given:
         return given
     renamed = {alias.renamed[key]: value for key, value in given.items() if key in alias.renamed}
+    # What the alias stands for comes last: `shell_kill` must not become a poll.
     return {**renamed, **{key: value for key, value in given.items() if key not in alias.renamed}, **alias.implied}

@@ -32,6 +32,7 @@ class ToolCatalog:
 
     def _join(self, served: ToolSet) -> ToolSet:
         names = {tool.name for tool in self._own}
+        # A server must not replace a built-in tool by one of the same name.
         both = [*self._own, *(tool for tool in served if tool.name not in names)]
         return tuple(sorted(both, key=lambda tool: tool.name))
 

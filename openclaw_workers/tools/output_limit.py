@@ -46,6 +46,7 @@ def _decode(data: bytearray) -> str:
 
 def limit_text(text: str, max_bytes: int = MAX_OUTPUT_BYTES) -> str:
     """The text; if it is longer than the limit, its start and its end with a note in between."""
+    # A character has at most four bytes in UTF-8, so most texts need not be encoded to know their size.
     if len(text) * 4 <= max_bytes or len(data := text.encode(errors="replace")) <= max_bytes:
         return text
     kept = HeadAndTail(max_bytes)

@@ -75,6 +75,7 @@ class _Inliner:
             return {}
         reference = given.get("$ref") or given.get("$dynamicRef")
         if isinstance(reference, str):
+            # A recursive schema cannot be written out; from here on anything is allowed, and the tool checks it.
             if reference in within:
                 return {}
             others = {key: value for key, value in given.items() if key not in ("$ref", "$dynamicRef")}
@@ -102,6 +103,7 @@ class _Inliner:
         if not reference.startswith("#"):
             return {}
         found: Any = self._root
+        # JSON pointers write / as ~1 and ~ as ~0, and must be undone in this order.
         for part in reference[1:].split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             found = found.get(name) if isinstance(found, Mapping) else None
@@ -132,6 +134,7 @@ def _without_unions(root: dict[str, Any]) -> dict[str, Any]:
         for each in root.get(union, []):
             inner = _without_unions(each)
             properties = {**inner.get("properties", {}), **properties}
+            # What only one of several alternatives requires must not be required of all calls.
             if union == "allOf":
                 merged["required"] = [*merged.get("required", []), *inner.get("required", [])]
     return {**merged, "properties": properties}
@@ -141,6 +144,7 @@ def _renamed(properties: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, s
     """Properties by names that every API accepts, and the original names of those that had to change."""
     renamed: dict[str, Any] = {}
     originals: dict[str, str] = {}
+    # Names that are valid already come first, so that no renamed property takes one of them.
     taken = {name for name in properties if _PROPERTY.fullmatch(name)}
     for name, schema in properties.items():
         if name in taken:
@@ -167,6 +171,7 @@ def _fitted(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _without_descriptions(value: Any) -> Any:
     if isinstance(value, dict):
+        # A property may itself be called `description`; its value is a schema and stays.
         is_text = isinstance(value.get("description"), str)
         kept = {key: each for key, each in value.items() if not (key == "description" and is_text)}
         return {key: _without_descriptions(each) for key, each in kept.items()}

@@ -26,6 +26,7 @@ def wait_for_result(future: Future[ResultT], cancel: Cancel, *, seconds: float, 
         over.wait(seconds)
     if future.done() and not future.cancelled():
         return future.result()
+    # Before the check, which raises if the turn was stopped: the work must end in that case too.
     future.cancel()
     cancel.check()
     raise ToolTimedOut(f"{name} did not answer within {seconds:g} seconds")

@@ -35,6 +35,7 @@ def open_backend(cli: Command) -> Backend:
     """
     root = click.get_current_context().find_root()
     backend = (root.invoked_subcommand in SHORT and _through_ingress(cli)) or open_another(cli)
+    # With the root, because the context of a subcommand ends before its answer is printed.
     root.call_on_close(backend.close)
     return backend
 
@@ -63,4 +64,5 @@ def _through_ingress(cli: Command) -> Backend | None:
     from openclaw_workers.cli.backend.remote import RemoteBackend
 
     backend = RemoteBackend(address)
+    # The record of `ocw up` may be stale, or the ingress may just be restarting.
     return backend if backend.connects() else None

@@ -50,6 +50,7 @@ def _running(given: GivenOptions) -> tuple[Runtime | None, Path]:
     state_dir = find_state_dir(given.state_dir, os.environ, cwd)
     source = find_file(given.config_path, os.environ, cwd=cwd, state_dir=state_dir)
     runtime = read_runtime(state_dir) if running_pid(state_dir) is not None else None
+    # With another Redis or another file, the ingress may serve another configuration than the command means.
     if runtime is None or "redis" not in runtime.pids or runtime.source != source:
         return None, state_dir
     return runtime, state_dir

@@ -66,6 +66,7 @@ class LocalSessions(LocalPart):
         reader = self._cli.stores.reader
         found = reader.each_session() if session is None else [find_session(self._cli, session)[1]]
         rows = [row for row in found if agent is None or row.agent_id == agent.lower()]
+        # An agent that was removed from the configuration may still have sessions.
         if agent is not None and not rows:
             check_agent(self._cli, agent)
         return rows, reader.unreadable

@@ -58,6 +58,7 @@ class RemoteBackend(RemoteChannels, RemoteAgents, RemoteWorkers, RemoteConfig):
         }
         try:
             answer = self._post("/send", **body)
+        # A rejection is an answer and not an error, as in the local backend.
         except MessageRejected as error:
             return Rejected(message.message_id, error.reason)
         if "eventId" not in answer:

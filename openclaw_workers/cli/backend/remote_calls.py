@@ -21,6 +21,7 @@ class RemoteCalls:
         """The newest entries of a transcript, read from the end."""
         found: list[Json] = []
         before: int | None = None
+        # `first` is 0 when the beginning of the transcript has been read.
         while before != 0 and (limit is None or len(found) < limit):
             page = PAGE if limit is None else min(PAGE, limit - len(found))
             answer = self._get(path, limit=page, before=before)

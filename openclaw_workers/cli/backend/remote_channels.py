@@ -77,4 +77,5 @@ class RemoteChannels(RemoteCalls):
             found.update(dict.fromkeys(each["sessionKey"] for each in answer["sessions"]))
             if len(answer["sessions"]) < PAGE:
                 return list(found), answer["unreadable"]
+            # By offset and not by a cursor: sessions are listed by their last use, which changes meanwhile.
             offset += PAGE

@@ -30,6 +30,7 @@ class RemoteConfig(RemoteCalls):
         from openclaw_workers.queries.config_changes import require_no_secrets
 
         fields = _file(file)
+        # Checked before anything leaves this machine.
         require_no_secrets(Host({}, file.parent, file))
         return _checked(self._post("/config/apply", dryRun=is_dry, **fields), str(file))
 

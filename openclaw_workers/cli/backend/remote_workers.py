@@ -51,6 +51,7 @@ class RemoteWorkers(RemoteCalls):
     def add_skills(self, packages: Sequence[Package], agent: str | None, *, replace: bool) -> Json:
         from openclaw_workers.skills.install import zipped
 
+        # The API takes JSON only.
         packed = base64.b64encode(zipped(packages)).decode()
         return self._post("/skill-packages", data=packed, agentId=agent, replace=replace)
 

@@ -18,6 +18,7 @@ class Actions:
         """`report` gets a message and a hint."""
         self._report = report
         self._waiting: queue.Queue[Callable[[], None] | None] = queue.Queue()
+        # One thread for all, so that messages are sent in the order in which they were typed.
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 

@@ -82,6 +82,7 @@ class AttachedChat:
         self._actions.add(lambda: self._words.load(self._cli.backend, agent_of(self._at.session)))
         self._at.follower.start()
         self._terminal.run()
+        # First the sending: a message that was typed just before Ctrl-D must not be lost.
         is_sent = self._actions.finish(SEND_SECONDS)
         self._at.follower.stop()
         if not is_sent:
@@ -154,7 +155,9 @@ class AttachedChat:
             mode=mode,
             thread=self._thread,
         )
+        # Before `sending`, after which something is always awaited.
         was_busy = at.feed.is_awaited
+        # Before the message is sent: its turn may start before the answer to this call arrives.
         at.feed.sending(message)
         try:
             sent = send_message(self._cli, outgoing)
@@ -187,6 +190,7 @@ class AttachedChat:
             if at.feed.run is None or not stop_run(self._cli, at.feed.run):
                 self._cli.backend.stop_turn(at.session)
         except OpenClawError as error:
+            # Otherwise the next Ctrl-C would leave the chat instead of trying again.
             at.view.is_stopping = False
             if not isinstance(error, NotFound):
                 raise

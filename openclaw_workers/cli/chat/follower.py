@@ -28,6 +28,7 @@ class Follower:
         self._view = view
         self._report = report
         self._is_left = threading.Event()
+        # A daemon: a read that hangs must not keep the program from ending.
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def start(self) -> None:

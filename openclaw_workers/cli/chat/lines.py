@@ -90,6 +90,7 @@ class LineChat:
         answer = self._show(conversation, screen)
         if answer.run_id:
             self._cli.backend.conversations.result(self._replies.add_run(answer.run_id, conversation.after))
+        # Messages that were collected into one turn have one answer, which is printed once.
         if answer.run_id != self._shown or answer.error:
             self._print(answer, is_text_shown=True)
         self._shown = answer.run_id or ""

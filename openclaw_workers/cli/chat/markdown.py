@@ -34,6 +34,7 @@ class MarkdownBlocks:
             return []  # only a line that begins can end a block
         lines = self.rest.split("\n")
         starts = [token.map[0] for token in self._parser.parse(self.rest) if token.level == 0 and token.map]
+        # A block is complete only when the next one has begun.
         if len(starts) < 2:
             return []
         bounds = [0, *starts[1:]]
@@ -67,11 +68,13 @@ class Renderer:
         with self._console.capture() as captured:
             self._console.print(document)
         lines = [line.rstrip() for line in captured.get().split("\n")]
+        # rich puts empty lines around blocks; the caller sets the distance.
         shown = [at for at, line in enumerate(lines) if strip_escapes(line).strip()]
         return "".join(f"{line}\n" for line in lines[shown[0] : shown[-1] + 1]) if shown else ""
 
     def plain(self, text: str, hanging: str = "") -> str:
         """Text without markup, wrapped at words. `hanging` stands before every line but the first."""
+        # One column stays free: some terminals wrap as soon as the last one is filled.
         columns = self._console.width - 1 - len(hanging)
         lines = [line.plain.rstrip() for line in Text(text.expandtabs()).wrap(self._console, columns)]
         return f"\n{hanging}".join(lines) + "\n"

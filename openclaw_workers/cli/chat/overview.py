@@ -46,6 +46,7 @@ def read_overview(backend: Backend, session: SessionKey, model: str | None) -> O
         running = backend.session(session)["runId"]
         entries, _ = backend.history(session, ENTRIES)
         live = backend.subagents(session, MOST_SUBAGENTS, live=True)["subagents"]
+    # Between the two reads.
     except NotFound:
         return Overview(session, model)  # it was deleted meanwhile
     # What the running turn says is shown as it was said.

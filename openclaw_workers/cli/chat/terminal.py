@@ -71,6 +71,7 @@ class ChatTerminal:
             prompt_continuation=" " * len(PROMPT),
             completer=ThreadedCompleter(completer),
             complete_while_typing=Condition(self._is_command),
+            # Otherwise the first menu would push everything up.
             reserve_space_for_menu=MENU_LINES,
             auto_suggest=AutoSuggestFromHistory(),
             history=history,
@@ -132,6 +133,7 @@ class ChatTerminal:
         """Print and replace what arrives in one step, so that nothing is seen twice."""
         self._changes.append((printed, live))
         with self._lock:
+            # One flush at a time takes all changes, so a flood of events does not queue as many redraws.
             loop, is_due = self._loop, not self._is_flushing
             self._is_flushing = self._is_flushing or loop is not None
         if loop is None:
@@ -150,11 +152,13 @@ class ChatTerminal:
         """Bring all changes to the screen, also those that come meanwhile."""
         while True:
             if any(printed for printed, _ in list(self._changes)):
+                # prompt_toolkit hides the input line meanwhile; otherwise the text would be printed over it.
                 await run_in_terminal(self._write_changes)
             else:
                 self._write_changes()
                 self._session.app.invalidate()
             with self._lock:
+                # Under the lock: a change that comes now either is seen here or starts a new flush.
                 if not self._changes:
                     self._is_flushing = False
                     return

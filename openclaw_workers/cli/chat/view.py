@@ -87,6 +87,7 @@ class SessionView:
             self._terminal.print(f"{styled('»', sys.stdout, bold=True)} {title}\n")
 
     def _end(self, ended: Ended) -> None:
+        # An error is no news to the person who has stopped the turn.
         is_stopped, self.is_stopping = self.is_stopping, False
         self._status.end()
         finish(self._stream, ended)
@@ -102,6 +103,7 @@ class SessionView:
             self._terminal.report(str(answer.error["message"]), answer.error["hint"])
 
     def _show_event(self, event: Event) -> None:
+        # The events of a turn that already ran are read late, and its times must not start from zero.
         self._status.show(event, age_seconds=(now_ms() - event.at) / 1000)
         data = event.data
         match event.type:

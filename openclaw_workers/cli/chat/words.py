@@ -60,11 +60,13 @@ class Words(Completer):
             BadInput: naming the nearest command.
         """
         match = _ALONE.match(text.strip())
+        # The list may not be loaded yet.
         if match is None or not self.commands:
             return  # the session refuses it
         known = [each.name for each in OWN]
         known += [name for each in self.commands for name in (each["name"], *each["aliases"])]
         word = match[1].lower()
+        # Only with a similar command: otherwise it may be a path, or a word that the agent understands.
         if word not in known and (near := nearest(word, known)):
             raise BadInput(f"/{match[1]} is not a command", hint=f"did you mean /{near}?")
 

@@ -74,6 +74,7 @@ def send_one(
         case Queued() as queued if no_wait:
             _print_accepted(cli, queued)
         case Queued() as queued:
+            # A program that reads JSON wants one answer soon; a person wants to see the end.
             is_tree = wait_for == "tree" or (wait_for is None and not cli.json)
             _finish(cli, _answer(cli, queued, timeout, model, is_tree=is_tree), is_text_shown=True)
 
@@ -103,6 +104,7 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, model: str |
         after=queued.event_id,
         deadline=deadline,
     )
+    # Until the real one is known, so that Ctrl-C finds one to close.
     screen = AnswerStream(is_quiet=True)
     try:
         screen = answer_stream_for(cli, queued.session_key, model)
@@ -132,6 +134,7 @@ def _leave(cli: CliContext, conversation: Conversation, error: OpenClawError, co
         try:
             found = cli.backend.some_runs([conversation.run] if conversation.run else [])
             session_id = session_id_of(cli, conversation.session)
+        # Leaving must work even if Redis is the reason for it.
         except StoreUnavailable:
             found, session_id = [], None
         status = found[0]["state"] if found else "queued"

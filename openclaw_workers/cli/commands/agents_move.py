@@ -59,6 +59,7 @@ def _follow(cli: CliContext, began: dict[str, Any]) -> dict[str, Any]:
     while True:
         try:
             answer = cli.backend.move_state(began["id"])
+        # The workers go on with the move, so this only waits.
         except StoreUnavailable:
             time.sleep(LOOK_SECONDS)
             continue

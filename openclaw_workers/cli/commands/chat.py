@@ -42,6 +42,7 @@ def chat(cli: CliContext, agent_id: str, session: str, thread: str, model: str |
         leave(LineChat(cli, key, model=model, thread=thread).run())
     from openclaw_workers.cli.chat.attached import AttachedChat
 
+    # Before the screen is set up, so that an error is printed like any other.
     cli.backend.check()
     leave(AttachedChat(cli, key, model=model, thread=thread).run())
 

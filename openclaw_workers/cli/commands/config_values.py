@@ -80,6 +80,7 @@ def set_value(cli: CliContext, path: str, value: str) -> None:
     before = load_file(cli.host, allows_unset=True)
     changed = set_in_text(text, loc, parse_yaml(read_stdin().strip() if value == "-" else value))
     after = _checked(changed, cli.host, source)
+    # Only after the check, and with the permissions that the file has.
     replace_file(source, changed, source.stat().st_mode & 0o777 if source.exists() else 0o644)
     answer = _set_answer(path, source, _shown(before, path), _shown(after, path), _effect(cli, path, source))
     if cli.json:
@@ -142,6 +143,7 @@ def _effect(cli: CliContext, path: str, source: Path) -> _Effect:
     """Whether the changed file is in force."""
     needs_restart = SettingChange(path, None, None).needs_restart
     host = find_host(source, env=cli.host.given, state_dir=cli.host.state_dir)
+    # Only an `ocw up` with its own Redis publishes its file by itself.
     is_published = running_pid(host.state_dir) is not None and host.redis_url is None
     try:
         version = _published(cli, host, PUBLISH_SECONDS if is_published else 0)

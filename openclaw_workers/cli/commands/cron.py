@@ -52,12 +52,14 @@ _OPTIONS = (
 
 
 def job_options(command: F) -> F:
+    # Decorators apply from the inside out, and --help shows them in that order.
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
+    # An option that was not given must not reset what the job has.
     return {name: value for name, value in options.items() if value not in (None, ())}
 
 

@@ -69,6 +69,7 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     try:
         status = backend.status()
     except StoreUnavailable as error:
+        # Everything else needs Redis, and would only repeat this.
         yield Finding("redis", "error", error.message, error.hint or "ocw up")
         return
     models = backend.models()
@@ -104,6 +105,7 @@ def _probe(cli: CliContext, model: str, agent: str) -> Finding:
     except WaitOver:
         return Finding("models", "error", f"{model} has not answered for {PROBE_SECONDS:.0f} s", "ocw runs show last")
     finally:
+        # Also after a timeout: the probe must leave no session behind.
         _forget(cli, key)
     if answer.error is None:
         return _fallback(model, answer.run) or Finding("models", "ok", f"{model} answers")

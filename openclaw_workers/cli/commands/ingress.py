@@ -38,6 +38,7 @@ def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
     is_json = cli.json or os.environ.get("OPENCLAW_LOG_FORMAT") == "json"
     setup_logging(json=is_json)
     set_title("ocw ingress")
+    # Options win over every later version of the configuration too.
     run(_with_options(cli.loaded, bind, port), cli.redis_url, lambda: _with_options(_newest(cli), bind, port))
 
 

@@ -87,11 +87,13 @@ def init(
     assert host.source is not None
     prepare_state_dir(host.state_dir)
     may_replace = _Replacing(asks=not yes, is_allowed=replace)
+    # Asked first, so that nobody answers all questions in vain.
     may_replace.check(host.source, host.source.exists())
     answers = Questions(given, host.env).ask()
     for name in sorted(env_names(host.state_dir) & answers.secrets.keys()):
         may_replace.check(f"{name} in {host.state_dir / '.env'}", True)
     written = _write(host, answers)
+    # From now on, this command works with the new file.
     cli.config_path = str(host.source)
     _finish(cli, answers, written, starts=not no_start and (yes or _confirmed("Start it now?")), asks=not yes)
 
@@ -126,6 +128,7 @@ def _write(host: Host, answers: SetupAnswers) -> list[Path]:
     """Check the configuration, then write it with the keys. Returns the files that were written."""
     assert host.source is not None
     text = config_text(answers)
+    # Before the first write, so that a mistake leaves nothing half done.
     loaded = check_config(text, host, answers.secrets)
     written = [add_to_env(host.state_dir, answers.secrets)] if answers.secrets else []
     replace_file(host.source, text, 0o644)

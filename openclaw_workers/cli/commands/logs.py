@@ -44,6 +44,7 @@ def logs(cli: CliContext, *, follow: bool, count: int, run_id: str, process: str
     """Show what the processes of the local `ocw up` have logged."""
     files = _files(cli.loaded.state_dir / "logs", process)
     run_id = str(cli.backend.run(run_id)["runId"]) if run_id == "last" else run_id
+    # Before the last lines are read, so that no line falls between the two.
     follower = LogFollower(files)
     last = last_lines(files, count, LinesOfRun(run_id))
     if cli.json and not follow:

@@ -149,6 +149,7 @@ def doctor(cli: CliContext, agent_id: str | None) -> None:
 
 def _bar(agent: str, *, is_quiet: bool) -> Callable[[int, int], None]:
     """A bar on stderr that fills as documents are indexed; only for terminals."""
+    # A carriage return in a log file would make one endless line.
     if is_quiet or not sys.stderr.isatty():
         return lambda done, all_of: None
 

@@ -199,6 +199,7 @@ def reset_session(cli: CliContext, key: str) -> None:
 @pass_cli
 def delete_session(cli: CliContext, key: str, yes: bool) -> None:
     """Delete a session, after writing its transcript to the state directory."""
+    # Resolved first, so that the question names the session that would be deleted.
     session = cli.backend.existing_key(key)
     if not yes:
         if cli.json or not sys.stdin.isatty():

@@ -151,6 +151,7 @@ def add(cli: CliContext, source: Path, agent_id: str | None, replace: bool, yes:
                 _show_package(package)
         if not yes:
             if cli.json or not sys.stdin.isatty():
+                # A script must say that somebody has read the skill: agents will follow it.
                 raise BadInput("nothing was added", hint="look at what it contains, then repeat with --yes")
             click.confirm(f"Add for {f'agent {agent_id}' if agent_id else 'all agents'}?", abort=True)
         answer = cli.backend.add_skills(packages, agent_id, replace=replace)

@@ -25,5 +25,6 @@ def celery_argv(
     return [
         *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),
         *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
+        # Workers find each other through Redis. Gossip and mingle only cost messages and time at the start.
         *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
     ]

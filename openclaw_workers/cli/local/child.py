@@ -80,6 +80,7 @@ class Child:
         except BlockingIOError:
             return []
         *whole, self._partial = (self._partial + chunk).split(b"\n")
+        # A program that never ends its line must not fill our memory.
         if not chunk or len(self._partial) > _LONGEST_LINE_BYTES:
             whole, self._partial = [*whole, self._partial], b""
         lines = [self.spec.clean(line.decode(errors="replace").rstrip()) for line in whole]
@@ -105,6 +106,7 @@ class Child:
 
     def terminate(self) -> None:
         if self.pid is not None:
+            # To the process alone: a worker ends its own pool, and hands its turns over first.
             os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
@@ -114,6 +116,7 @@ class Child:
                 os.killpg(self.pid, signal.SIGKILL)
 
 
+# The child inherits the descriptor, and with it the lock, so it holds the lock even after the supervisor was killed.
 def _lock(path: Path) -> int:
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -52,6 +52,7 @@ class ConfigPublisher:
                 return
             seen = _stamps(host)
             self._publish(host)
+            # Only after it was published: while Redis is away, the next look tries again.
             self._seen = seen
         except StoreUnavailable as error:
             self._say(f"config.postponed error={error.message!r}")
@@ -60,6 +61,7 @@ class ConfigPublisher:
 
     def _report(self, error: OpenClawError | OSError) -> None:
         try:
+            # A file that is not valid is reported once, and again when somebody changes it.
             self._seen = _stamps(self._find())
         except OpenClawError:
             self._seen = None
@@ -83,6 +85,7 @@ class ConfigPublisher:
 
 
 def _stamps(host: Host) -> tuple[Path | None, Stamp, Stamp]:
+    # The variables' file counts too: a setting may refer to one of them.
     return host.source, _stamp(host.source), _stamp(host.state_dir / ENV_FILE)
 
 

@@ -30,6 +30,7 @@ class Console:
         self._files: dict[str, LogFile] = {}
 
     def line(self, name: str, text: str, *, is_shown: bool = True) -> None:
+        # Escape sequences in a log line could change the terminal of whoever reads it.
         text = mask_secrets(_ESCAPES.sub("", text))
         if name not in self._files:
             self._files[name] = LogFile(self._folder / f"{name}.log")
@@ -79,5 +80,6 @@ class LogFile:
     def _open(self) -> IO[bytes]:
         if self._path.exists() and self._path.stat().st_size > self._rotate_at_bytes:
             self._path.replace(self._path.with_suffix(".log.1"))
+        # Only the owner may read it, like the rest of the state directory.
         fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return open(fd, "ab", buffering=0)

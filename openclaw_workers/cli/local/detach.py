@@ -39,6 +39,7 @@ def start_detached(state_dir: Path, arguments: Sequence[str]) -> None:
     os.close(write_end)
     try:
         with os.fdopen(read_end, "rb") as pipe:
+            # The pipe ends without a byte if the process dies, so no timeout is needed.
             is_ready = pipe.read(1) != b""
     except KeyboardInterrupt:
         process.terminate()
@@ -68,7 +69,9 @@ def stop_running(state_dir: Path) -> int | None:
     if pid is None:
         return None
     runtime = read_runtime(state_dir)
+    # The record may be that of an earlier process, with other settings.
     patience_seconds = runtime.stop_seconds if runtime is not None and runtime.pid == pid else 60.0
+    # The second signal makes the supervisor kill its children at once.
     for wait_seconds in (patience_seconds, _HARD_STOP_SECONDS):
         try:
             os.kill(pid, signal.SIGTERM)

@@ -51,6 +51,7 @@ def flower_spec(
         name=NAME,
         argv=(*CELERY, "-A", "openclaw_workers.tasks.app", "flower"),
         env={**unless_set, **env, **own},
+        # Workers are recognised by their queues, because their names contain a random part.
         is_ready=lambda _pid: shown_queues(endpoint) >= {*queues},
         stop_rank=1,
         stop_seconds=5.0,

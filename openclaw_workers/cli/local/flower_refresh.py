@@ -17,6 +17,7 @@ LOOKS = 2
 
 class FlowerRefresh(threading.Thread):
     def __init__(self, redis: Client, keys: Keys, refresh: Callable[[], object]) -> None:
+        # A thread, because Flower answers only after it has waited for all workers, and the supervisor must not.
         super().__init__(name="ocw-flower-refresh", daemon=True)
         self._redis = redis
         self._keys = keys

@@ -50,10 +50,12 @@ class ForkServer:
 
     def start(self, spec: ChildSpec, lock_fd: int | None) -> Started:
         """Fork the child; start it as a program of its own if that is not possible."""
+        # Only Python programs can be forked, and an order carries no lock.
         if spec.argv[:3] != AS_MODULE or lock_fd is not None or not self.is_ready():
             return start_program(spec, lock_fd)
         try:
             return self._fork(spec)
+        # With its line closed, the fork server ends and is started again. A fork that comes too late ends by itself.
         except (OSError, EOFError):
             self._close()
             return start_program(spec, lock_fd)
@@ -67,9 +69,11 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         try:
             with ours, theirs:
+                # A fork server that hangs must not stop the supervisor.
                 ours.settimeout(ORDER_SECONDS)
                 socket.send_fds(self._line, [len(text).to_bytes(HEAD_BYTES)], [write_end, theirs.fileno()])
                 self._line.sendall(text)
+                # Otherwise our own copy would keep the socket open, and a dead fork server would look like a slow one.
                 theirs.close()
                 pid = ours.recv(HEAD_BYTES, socket.MSG_WAITALL)
                 if len(pid) != HEAD_BYTES:

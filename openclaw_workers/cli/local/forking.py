@@ -94,11 +94,13 @@ def serve(line: socket.socket, supervisor: int) -> Callable[[], object]:
         middle = os.fork()
         if middle == 0:
             if os.fork() != 0:
+                # The middle process ends at once, so that the new one is adopted by the supervisor.
                 os._exit(0)
             line.close()
             return _become(order, files, supervisor)
         for file in files:
             os.close(file)
+        # Not the new process: that is the supervisor's child now.
         os.waitpid(middle, 0)
 
 
@@ -121,6 +123,7 @@ def _require_nothing_shared() -> None:
 
 
 def _become(order: Order, files: list[int], supervisor: int) -> Callable[[], Any]:
+    # A group of its own, which the supervisor can kill as a whole.
     os.setsid()
     deadline = time.monotonic() + ADOPTION_SECONDS
     while os.getppid() != supervisor:
@@ -136,8 +139,10 @@ def _become(order: Order, files: list[int], supervisor: int) -> Callable[[], Any
         to_supervisor.sendall(os.getpid().to_bytes(HEAD_BYTES))
         if to_supervisor.recv(1) != GO:
             os._exit(1)
+    # Only the order's variables: those of the fork server may be older, and it has no Redis URL.
     os.environ.clear()
     os.environ.update(order.env)
+    # C code reads TZ once; the fork server has read its own.
     time.tzset()
     set_title(order.title)
     gc.enable()

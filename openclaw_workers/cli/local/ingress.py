@@ -50,6 +50,7 @@ def choose_port(state_dir: Path, wanted: int, *, is_fixed: bool) -> int:
         kept = int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
         kept = wanted
+    # The stored one first, so that bookmarks and open pages keep working.
     port = next((each for each in (kept, wanted) if is_free(each)), None) or any_free_port()
     write_private(path, f"{port}\n")
     return port

@@ -108,6 +108,7 @@ class LocalProcesses:
             self.supervisor.start(self._fork_server.spec(self._python_env(None)))
         redis_url = self._redis()
         if not self.supervisor.stop_requested:
+            # Before the workers start: they load what is published.
             if self._configuration is not None:
                 self._configuration.publish(redis_url, self.supervisor.say)
             self._wait_for_fork_server()
@@ -129,6 +130,7 @@ class LocalProcesses:
             source=self._plan.config_path,
             pids=self.supervisor.pids,
             started_at=now_ms(),
+            # The grace period of the workers, then 5 s for Flower, 20 s for Redis, and some reserve.
             stop_seconds=self._plan.grace_seconds + 40,
         )
         write_runtime(self._plan.state_dir, self._runtime)
@@ -153,6 +155,7 @@ class LocalProcesses:
         path = self._plan.state_dir / "redis.json"
         endpoint = SavedEndpoint.load(path, default_port=private_redis.DEFAULT_PORT, user="default")
         env = {name: self._env[name] for name in _REDIS_ENV if name in self._env}
+        # A free port can be taken between our look and the start, so another one is tried.
         for attempt in range(_PORT_ATTEMPTS):
             if attempt:
                 endpoint = endpoint.at_port(path, any_free_port())

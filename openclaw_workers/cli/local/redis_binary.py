@@ -91,6 +91,7 @@ def _examined(path: Path) -> RedisBinary:
         )
     except (OSError, subprocess.TimeoutExpired):
         return RedisBinary(path, ())
+    # Valkey may be installed under Redis' name, so the name of the file says nothing.
     match = re.search(r"(Redis|Valkey) server v=(\d+)\.(\d+)\.(\d+)", answer.stdout)
     if match is None:
         return RedisBinary(path, ())

@@ -41,6 +41,7 @@ def choose_server(folder: Path, servers: Sequence[RedisBinary]) -> RedisBinary:
 def can_read(server: RedisBinary, writer: RedisBinary) -> bool:
     """Whether a server reads what another one wrote."""
     if server.product == writer.product:
+        # Patch versions do not change the format of the files, and every version reads older ones.
         return server.version[:2] >= writer.version[:2]
     if server.product == "Valkey":
         return writer.version[:2] <= _LAST_COMMON_REDIS

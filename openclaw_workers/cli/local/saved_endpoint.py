@@ -38,6 +38,7 @@ class SavedEndpoint(BaseModel):
                     f"{path} cannot be used: {wrong}", hint="correct it, or delete it to get a new one"
                 ) from error
             kept = cls(port=default_port, user=user, password=secrets.token_urlsafe(24))
+        # The stored port first: other terminals and scripts may still have the old URL.
         for port in (kept.port, default_port):
             if is_free(port):
                 return kept.at_port(path, port)

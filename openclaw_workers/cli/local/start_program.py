@@ -32,6 +32,7 @@ def start_program(spec: ChildSpec, lock_fd: int | None) -> Started:
             stderr=subprocess.STDOUT,
             start_new_session=True,
             pass_fds=() if lock_fd is None else (lock_fd,),
+            # prctl applies to the process that calls it, so it must run in the child.
             preexec_fn=_tie_to(os.getpid()),  # noqa: PLW1509 - the supervisor has no threads
         )
     finally:

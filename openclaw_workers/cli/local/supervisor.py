@@ -70,6 +70,7 @@ class Supervisor:
         self._selector.register(self._wake_read, selectors.EVENT_READ)
         if self._adopts:
             adopt_orphans()
+        # Python restarts `select` after a signal. A byte in this pipe makes it return.
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
             if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` ignores SIGHUP on purpose
@@ -139,12 +140,14 @@ class Supervisor:
     def stop(self) -> None:
         """Stop all children, lower ranks first. Another stop signal kills the rest at once."""
         self._is_stopping = True
+        # If a signal has brought us here, only the next one means that somebody has lost patience.
         patience = 1 if self.stop_requested else 0
         if self.pids:
             longest = max(child.spec.stop_seconds for child in self._children.values())
             self.say(f"stop.requested withinSeconds={longest:g} (Ctrl-C again kills at once)")
         for child in self._children.values():
             child.restart_at = None
+        # Redis comes last: workers write the state of their turns while they stop.
         for rank in sorted({child.spec.stop_rank for child in self._children.values()}):
             self._stop_rank([c for c in self._children.values() if c.spec.stop_rank == rank], patience)
 
@@ -168,6 +171,7 @@ class Supervisor:
                 child.kill()
             self._poll(_PROBE_EVERY_SECONDS)
 
+    # Only counts: a handler may interrupt any line, so the loop does the work.
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             self._stop_requests = max(1, self._stop_requests)
@@ -201,6 +205,7 @@ class Supervisor:
                 os.waitpid(ended.si_pid, 0)
 
     def _probe(self, child: Child) -> None:
+        # In this order: another process may answer on the port of a child that has just died.
         if child.pid is not None and child.spec.is_ready(child.pid) and not child.has_exited():
             child.serves = child.has_served = True
 
@@ -235,6 +240,7 @@ class Supervisor:
             self._selector.unregister(child.output_fd)
 
     def _collect(self, child: Child) -> str:
+        # Its last lines, which may say why it died, are still in the pipe.
         while self._pass_on(child):
             continue
         self._forget_output(child)
@@ -255,6 +261,7 @@ class Supervisor:
         is_healthy = lived_seconds >= self._backoff.healthy_seconds
         child.deaths_in_a_row = 1 if is_healthy else child.deaths_in_a_row + 1
         died = f"child.died name={child.spec.name} how={why!r} livedSeconds={lived_seconds:.1f}"
+        # `wait_ready` reports it, and another attempt would fail in the same way.
         if child.has_failed_to_start:
             self.say(died)
         else:

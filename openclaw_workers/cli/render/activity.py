@@ -55,6 +55,7 @@ class Activity:
     def _stream(self, run: str, label: str, text: str) -> list[str]:
         _, rest = self._unfinished.get(run, ("", ""))
         *whole, rest = (rest + text).split("\n")
+        # Several sub-agents write at the same time; half lines of theirs would be mixed up.
         self._unfinished[run] = label, rest
         return [f"{label}: {line}" for line in whole if line.strip()]
 

@@ -136,6 +136,7 @@ class AnswerStream:
         elif tool != SPAWN or data.get("error"):
             took = span(event.at - self._tools.pop(str(data.get("call")), event.at))
             self.note(f"{tool} {'failed' if data.get('error') else 'done'} ({took})", is_activity=True)
+            # The result repeats what was shown while the tool ran.
             shown_before = str(data.get("call")) in self._with_output
             for line in () if shown_before else str(data.get("result", "")).splitlines():
                 self.note(f"  {line}", is_activity=True)
@@ -204,6 +205,7 @@ class AnswerStream:
     def _restart_answer(self) -> None:
         self._streamed = ""
         self._is_whole = True
+        # In a pipe, the printed text stays and the next attempt continues it.
         if self._output.is_terminal:
             self._output.end_text()
             self._printed = ""

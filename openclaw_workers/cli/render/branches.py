@@ -39,6 +39,7 @@ def _below(
 
 def _lines() -> tuple[str, str, str]:
     try:
+        # A terminal with another encoding would make the whole command fail.
         "".join(DRAWN).encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return PLAIN

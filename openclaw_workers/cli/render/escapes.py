@@ -34,6 +34,7 @@ class EscapeFilter:
         """What can be shown now."""
         text = self._held + piece
         unfinished = _UNFINISHED.search(text)
+        # Text must not be held back for ever by something that only looks like the beginning of a code.
         cut = len(text) if unfinished is None or len(unfinished[0]) > MOST_HELD else unfinished.start()
         self._held = text[cut:]
         return strip_escapes(text[:cut])

@@ -107,6 +107,7 @@ def journal_lines(run: Fields) -> list[str]:
     lines: list[str] = []
     before = began
     for fields in run["journal"]:
+        # Redis and workers date entries by different clocks, so times may seem to go back.
         at = max(before, fields.get("timestamp") or before)
         times = f"+{span(at - began)}".rjust(8) + span(at - before).rjust(7)
         first, *others = entry_lines(entry_of(fields)) or [""]

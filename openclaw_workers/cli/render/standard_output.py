@@ -46,6 +46,7 @@ class StandardOutput:
         self._escapes = EscapeFilter()
 
     def line(self, text: str) -> None:
+        # Only if both end up on the same screen. In a file, a note must not break the answer into lines.
         if self.is_terminal and sys.stderr.isatty():
             self.end_text()
         click.echo(styled(text, sys.stderr, dim=True), err=True)
@@ -60,6 +61,7 @@ class WaitingOutput(StandardOutput):
     def __init__(self, status: TurnStatus) -> None:
         super().__init__()
         self._status = status
+        # Reentrant, because `line` calls `end_text`. It keeps the drawing thread from writing between two pieces.
         self._lock = threading.RLock()
         self._written_at = time.monotonic()
         self._is_drawn = False
@@ -98,12 +100,14 @@ class WaitingOutput(StandardOutput):
         while not self._closed.wait(FRAME_SECONDS):
             count += 1
             with self._lock:
+                # It may have been closed while this thread waited for the lock, and must not draw again.
                 if not self._closed.is_set():
                     self._draw(FRAMES[count % len(FRAMES)])
 
     def _draw(self, frame: str) -> None:
         line = self._status.line
         is_quiet = time.monotonic() - self._written_at >= QUIET_SECONDS
+        # On a terminal, stdout and stderr share the line: drawing would erase the unfinished answer.
         if not line or not is_quiet or (self._in_line and self.is_terminal):
             return
         text = cut_to_columns(f"{frame} {line}", shutil.get_terminal_size().columns - 1)

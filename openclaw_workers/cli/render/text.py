@@ -56,6 +56,7 @@ def table(
     head, widths = lines[0], _widths(lines)
     for least, name in product(CUT_COLUMNS, cut):
         place = head.index(name)
+        # The heading is never cut.
         widths[place] -= max(0, min(-_room(widths), widths[place] - max(least, len(name))))
     lines = [tuple(map(_cut, line, widths)) for line in lines]
     numeric = [name in set(right) for name in head]
@@ -96,6 +97,7 @@ def short_key(key: str) -> str:
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
     """The beginnings of run ids that tell them apart, by which commands find them too."""
     count = RUN_CHARS
+    # At least eight characters, and more while two ids look the same.
     while len({each[:count] for each in ids}) < len(set(ids)):
         count += 1
     return {each: each[:count] for each in ids}
@@ -127,6 +129,7 @@ def cut_to_columns(line: str, columns: int) -> str:
 
 
 def _width(text: str) -> int:
+    # Chinese, Japanese and Korean characters take two columns.
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 

@@ -81,6 +81,7 @@ class TurnStatus:
         self._set(f"running {running[-1]}{more}" if running else f"waiting for {self._name}", age_seconds)
 
     def _set(self, what: str, age_seconds: float = 0) -> None:
+        # Each piece of text is an event; the time must go on counting.
         if what != self._what:
             self._what = what
             self._since = self._clock() - max(0.0, age_seconds)

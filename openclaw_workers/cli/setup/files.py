@@ -51,6 +51,7 @@ def check_config(text: str, host: Host, secrets: Mapping[str, str]) -> Loaded:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "openclaw.yaml"
         path.write_text(text, encoding="utf-8")
+        # As a file elsewhere, so that nothing is replaced before the new one is known to be valid.
         return load_file(find_host(path, env={**host.given, **secrets}, state_dir=host.state_dir))
 
 
@@ -76,6 +77,7 @@ def write_agents_file(path: Path) -> bool:
     """Write it if there is none; says whether it was written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        # Never replaced: the agent's owner may have written it.
         with path.open("x", encoding="utf-8") as file:
             file.write(AGENTS)
     except FileExistsError:
@@ -103,6 +105,7 @@ def _replace(path: Path, text: str, mode: int) -> None:
             file.write(text)
             file.flush()
             os.fsync(handle)
+        # mkstemp lets only the owner read. The configuration itself holds no secrets.
         Path(temporary).chmod(mode)
         os.replace(temporary, path)
     except OSError:

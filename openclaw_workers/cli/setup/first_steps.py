@@ -77,6 +77,7 @@ def pair(cli: CliContext, address: str | None) -> dict[str, Any] | None:
         while time.monotonic() < deadline:
             for each in cli.backend.pairings()["requests"]:
                 who = f"{each['name'] or 'somebody'} ({each['subject']})"
+                # A stranger who writes to the bot is refused once and not asked about again.
                 if each["code"] in asked:
                     continue
                 asked.add(each["code"])

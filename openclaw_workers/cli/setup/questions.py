@@ -66,6 +66,7 @@ class Questions:
         if self._given.provider:
             return self._given.provider
         with_key = [each for each in PROVIDERS if self._env.get(key_variable(each))]
+        # With --yes and without a key, the built-in model answers, so that the command succeeds.
         default = with_key[0] if with_key else PROVIDERS[0] if self._given.asks else OFFLINE
         if not self._given.asks:
             return default
@@ -104,6 +105,7 @@ class Questions:
             return DAILY_LIMIT
         limits = click.FloatRange(0, 1_000_000)
         question = "Stop calling models after this many dollars a day (0: no limit)"
+        # 0 means no limit here, but no calls at all in the configuration.
         return float(click.prompt(question, type=limits, default=DAILY_LIMIT, err=True)) or None
 
     def _telegram(self) -> str | None:

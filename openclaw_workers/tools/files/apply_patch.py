@@ -70,6 +70,7 @@ class _Plan:
 
     def _update(self, change: UpdateFile) -> None:
         place = locate(self._workspace, change.path)
+        # A patch may change a file twice; the second part sees what the first one leaves.
         file = self._known(place) or self._files.setdefault(place.parts, PatchedFile.read(place))
         assert file.after is not None
         text = apply_chunks(file.after, change.chunks, place.shown)
@@ -108,4 +109,5 @@ class _Plan:
             raise ToolError(f"{place.shown} already exists; use *** Update File, or delete it first")
         file.after = text
         if like is not None:
+            # A moved file keeps its encoding, its line ends and its permissions.
             file.content, file.mode = like.content, like.mode

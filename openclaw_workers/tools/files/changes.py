@@ -46,6 +46,7 @@ def one_change_at_a_time(root: str, cancel: Cancel) -> Iterator[None]:
     try:
         while True:
             try:
+                # A lock that waits in the kernel could not be given up when the turn is stopped, so it is polled.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
@@ -124,4 +125,5 @@ def _status(name: str, parent: int) -> os.stat_result | None:
 
 
 def _version(status: os.stat_result) -> tuple[int, int, int]:
+    # Some programs replace a file and others overwrite it: the inode shows the first, size and time the second.
     return status.st_ino, status.st_size, status.st_mtime_ns

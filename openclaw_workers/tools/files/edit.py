@@ -77,6 +77,7 @@ def _not_found(text: str, old: str, place: WorkspacePath) -> str:
     wanted = [line.strip() for line in old.strip("\n").split("\n")]
     lines = [line.strip() for line in text.split("\n")]
     starts = [number for number, line in enumerate(lines) if line == wanted[0]] if wanted[0] else []
+    # This only makes the error more helpful. A huge file of equal lines must not make it slow.
     for start in starts[:1000]:
         if lines[start : start + len(wanted)] == wanted:
             end = start + len(wanted)

@@ -45,6 +45,7 @@ def run_isolated(
     except OSError as error:
         raise ToolError(f"no helper process could be started: {error.strerror}; try again later") from error
     assert process.stdin is not None
+    # If it died before reading, its exit code says so below.
     with suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(json.dumps({**request, "timeout_seconds": timeout_seconds}).encode())
     output = bytearray()

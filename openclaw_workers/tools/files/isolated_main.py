@@ -25,6 +25,7 @@ def main(path: str) -> None:
     # If the worker dies, nobody else would end this process. The default action of this signal ends it in the kernel,
     # even while the interpreter is busy.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    # Later than the worker's own limit, which reports a better error.
     signal.alarm(int(request["timeout_seconds"]) + 2)
     script = _load(path)
     resource.setrlimit(resource.RLIMIT_AS, (script.MEMORY_BYTES, script.MEMORY_BYTES))

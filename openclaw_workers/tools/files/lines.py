@@ -36,6 +36,7 @@ def select_lines(
             continue
         shown = text if wanted is None else f"{last}: {text}"
         size = len(shown.encode()) + 1
+        # Checked with the next line in hand, so that a page that ends with the file does not promise more.
         if len(chosen) == limit or (chosen and used + size + bool(unread_bytes) > max_bytes):
             stopped_by = "limit" if len(chosen) == limit else "size"
             return {"lines": chosen, "next_offset": last, "stopped_by": stopped_by, "last": last}
@@ -51,6 +52,7 @@ def select_lines(
 def _numbered(file: IO[bytes], check: Callable[[], None]) -> Iterator[tuple[int, str, int]]:
     """Yield each line's number, its text up to a maximum length, and how many bytes were left out."""
     number = 0
+    # Without a limit, a file of one endless line would fill the memory.
     while piece := file.readline(_PIECE_BYTES):
         number += 1
         unread_bytes = 0
@@ -66,6 +68,7 @@ def _numbered(file: IO[bytes], check: Callable[[], None]) -> Iterator[tuple[int,
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         wanted = re.compile(request["pattern"]).search
+    # RecursionError: a deeply nested pattern. OverflowError: a repetition count that is too large.
     except (re.error, RecursionError, OverflowError) as error:
         return {"error": f"the pattern is not a regular expression Python accepts: {error}"}
     with open(request["fd"], "rb") as file:

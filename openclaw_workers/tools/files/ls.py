@@ -56,6 +56,7 @@ class Ls(Tool[LsInput]):
 def _line(name: str, directory: int) -> str:
     try:
         status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    # It was deleted in the meantime.
     except OSError:
         return name
     if stat.S_ISDIR(status.st_mode):

@@ -70,6 +70,7 @@ def parse_patch(text: str) -> list[FileChange]:
     """
     lines = _body(text)
     changes: list[FileChange] = []
+    # Line 1 is `*** Begin Patch`.
     numbers = count(2)
     for number, line in zip(numbers, lines, strict=False):
         if line.startswith(ADD):
@@ -137,6 +138,7 @@ def _continue_update(change: UpdateFile, line: str, number: int) -> None:
     elif line.rstrip() == LAST_LINES and last is not None:
         last.at_end = True
         change.chunks.append(Chunk(number))
+    # Models often drop the space of an unchanged line that is empty.
     elif line[:1] in ("", " ", "+", "-"):
         if last is None:
             last = Chunk(number)

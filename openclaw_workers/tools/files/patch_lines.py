@@ -71,6 +71,7 @@ def apply_chunks(text: str, chunks: Sequence[Chunk], path: str) -> str:
     after: list[str] = []
     done = 0
     for chunk in chunks:
+        # Each search begins after the last change: lines that occur twice are then found in the order of the patch.
         start, length = _place(lines, chunk, done, path)
         after += before[done:start]
         after += chunk.new
@@ -90,6 +91,7 @@ def _place(lines: Lines, chunk: Chunk, start: int, path: str) -> tuple[int, int]
             )
         start = found + 1
     if not chunk.old:
+        # Only new lines: after the line that @@ names, or else at the end of the file.
         return (start if chunk.contexts and not chunk.at_end else len(lines)), 0
     place = lines.find(chunk.old, start, at_end=chunk.at_end)
     if place is None and len(chunk.old) > 1 and not chunk.old[-1].strip():

@@ -69,6 +69,7 @@ def write_all(files: Sequence[PatchedFile]) -> None:
         # Deletions come last: they fail most rarely.
         for file in sorted(files, key=lambda each: each.after is None):
             if file.exists and (file.after is None or file.before is None):
+                # Until everything else has worked, a deletion is only a rename, so that it can be undone.
                 renamed.append(rename(file.place, f".ocw-{secrets.token_hex(8)}.tmp"))
                 undo.append(_renaming(renamed[-1], file.place))
             if file.after is not None:
@@ -76,6 +77,7 @@ def write_all(files: Sequence[PatchedFile]) -> None:
                 undo.append(_rewriting(file))
     except BaseException:
         for step in reversed(undo):
+            # One file that cannot be put back must not keep the others from it.
             with suppress(ToolError):
                 step()
         raise

@@ -45,6 +45,7 @@ def locate(workspace: Path, named: str, *, follow_last: bool = True) -> Workspac
         raise ToolError("the path is empty; name a file in the workspace, such as 'notes.txt'")
     if "\0" in named:
         raise ToolError(f"the path {named!r} holds a NUL character; no file can have that name")
+    # No shell expands it here: it would name a directory called `~` in the workspace.
     if named == "~" or named.startswith("~/"):
         raise ToolError(f"{named!r} is outside the workspace {workspace}; name a path relative to it")
     root = os.path.realpath(workspace)
@@ -59,6 +60,7 @@ def locate(workspace: Path, named: str, *, follow_last: bool = True) -> Workspac
         raise ToolError(f"cannot resolve {named!r}: {error.strerror}; name another path") from error
     if real == root:
         return WorkspacePath(root, ())
+    # With the slash, so that /data/agent does not contain /data/agent2.
     inside = root.rstrip("/") + "/"
     if not real.startswith(inside):
         raise ToolError(f"{named!r} is outside the workspace {workspace}; name a path relative to it")

@@ -18,6 +18,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     logging.disable()  # it warns about every fault of a document
     try:
         reader = PdfReader(open(request["fd"], "rb"))  # noqa: SIM115 (it is read until the end of this process)
+        # Many PDFs are encrypted only to forbid printing, and open with an empty password.
         if reader.is_encrypted and not reader.decrypt(""):
             return {"error": "the PDF is protected by a password"}
         total = len(reader.pages)

@@ -107,12 +107,14 @@ def _read_text(file: IO[bytes], sample: bytes, args: ReadInput, place: Workspace
     size_bytes = os.fstat(file.fileno()).st_size
     mark = byte_order_mark(sample)
     if mark and b"\0" in sample and size_bytes <= MAX_TEXT_BYTES:
+        # UTF-16. Lines are split by bytes, in a process that inherits a descriptor, so it needs a file in UTF-8.
         with tempfile.TemporaryFile() as decoded:
             decoded.write(decode_text(file.read(), place.shown).text.encode())
             decoded.seek(0)
             return _read_lines(decoded, args, place, ctx)
     if is_binary(sample):
         return f"{place.shown} is a binary file of {size_bytes:,} bytes (it starts {sample[:8]!r}); not shown."
+    # The mark is no text; models would copy it into edits.
     file.seek(len(mark))
     return _read_lines(file, args, place, ctx)
 

@@ -55,6 +55,7 @@ def search(
     argv += ["--fixed-strings"] if literal else []
     argv += [f"--glob={glob}"] if glob else []
     argv += [f"--glob=!**/{skipped}/**" for skipped in SKIPPED]
+    # A pattern or name that begins with a dash must not become an option.
     argv += [f"--regexp={pattern}", "--", f"./{name}" if name else "./"]
     process = spawn(argv, cwd=directory)
     matches = _Matches(limit)
@@ -66,6 +67,7 @@ def search(
         cancel.check()
     if ended is ProcessExit.TIMED_OUT:
         raise ToolTimedOut(f"no answer within {timeout_seconds:g} s")
+    # Exit code 2 also means that some file could not be read, so what was found still counts.
     return matches.found if process.returncode in (0, _NO_MATCH) or matches.found else None
 
 
@@ -88,6 +90,7 @@ class _Matches:
                 return
             self._unread = following
             match = (os.fsdecode(path).removeprefix("./"), int(number))
+            # A line with several matches is reported several times.
             if match not in self.found[-1:]:
                 self.found.append(match)
             if len(self.found) > self._limit:

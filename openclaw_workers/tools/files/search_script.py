@@ -18,9 +18,11 @@ SKIPPED = (".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".mypy
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MEMORY_BYTES = 512 * 1024 * 1024
 TOO_MUCH_MEMORY = "the search needs too much memory; use a simpler pattern or a narrower path"
+# Each level holds one open descriptor and one frame of the recursion.
 _MAX_DEPTH = 100
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK, opening a named pipe would wait for somebody to write to it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -102,6 +104,7 @@ def _translate(glob: str) -> str:
 
 
 def _character_class(glob: str, start: int) -> tuple[str, int]:
+    # A bracket right after the opening one is a character of the class.
     end = glob.find("]", start + 2)
     if end < 0:
         raise ValueError("[ without ]")

@@ -64,6 +64,7 @@ class ServerConnection:
             try:
                 await self._serve()
             except Exception as error:  # noqa: BLE001 - whatever it is, the server is started again
+                # The transport knows why the connection ended; the SDK's error only follows from it.
                 known = ConnectionLost(self._loss) if self._loss else error
                 problem = failure_text(known, self._secrets())
             if anyio.current_time() - began > PROVEN_SECONDS:
@@ -71,6 +72,7 @@ class ServerConnection:
             self._state.lost(problem)
             pause = min(LAST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self._state.failures - 1))
             log.warning("mcp.lost", server=self._state.name, problem=problem, retry_seconds=pause)
+            # Some randomness, so that not all workers return to a shared server at the same moment.
             await anyio.sleep(pause * random.uniform(0.8, 1.2))
 
     async def _serve(self) -> None:
@@ -79,6 +81,7 @@ class ServerConnection:
         with anyio.fail_after(self._settings.start_timeout_seconds) as starting:
             async with Client(self._transport(), cache=None, message_handler=self._on_message) as client:
                 await self._list(client)
+                # The time limit is for the start, but its scope stays open as long as the connection.
                 starting.deadline = math.inf
                 self._client = client
                 self._connected.set()
@@ -124,6 +127,7 @@ class ServerConnection:
         """List the tools again whenever there is a reason to; a server that cannot is hung or gone."""
         while True:
             await self._look.wait()
+            # Before the listing, so that a change that happens during it causes another one.
             self._look = anyio.Event()
             if self._loss:
                 raise ConnectionLost(self._loss)
@@ -134,6 +138,7 @@ class ServerConnection:
     async def _list(self, client: Client) -> None:
         settings, state = self._settings, self._state
         listed, left_out = await listed_tools(client, state.name, most=settings.max_tools)
+        # A tool that did not change stays the same object, with what it has cached.
         kept = {name: tool for name, tool in self._tools.items() if tool.listed in listed}
         for each in listed:
             if each.name not in kept:
@@ -173,6 +178,7 @@ class ServerConnection:
                     waits_for = "its answer"
                     return await client.call_tool(tool, arguments, progress_callback=_showing(progress))
         except TimeoutError as error:
+            # A listing shows whether the server hangs or only this call was slow.
             if waits_for == "its answer":
                 self._look.set()
             why = f" ({self._state.problem})" if self._state.problem else ""
@@ -188,6 +194,7 @@ class ServerConnection:
             raise ToolError(f"the call to the MCP server {server} failed", output=text) from error
 
     async def _connected_client(self) -> Client:
+        # Again, because the connection may be lost between the event and the moment this task runs.
         while self._client is None:
             await self._connected.wait()
         return self._client

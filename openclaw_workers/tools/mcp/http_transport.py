@@ -32,6 +32,7 @@ class _CountedStream(httpx2.AsyncByteStream):
                 if not self._is_events:  # the SDK limits each event
                     self._guard.check_message(size)
             except Flooded as flood:
+                # Before the error, which would otherwise be reported as the reason.
                 self._on_lost(str(flood))
                 raise httpx2.ReadError(str(flood)) from flood
             yield chunk

@@ -18,6 +18,7 @@ async def listed_tools(client: Any, server: str, *, most: int) -> tuple[list[Lis
         return [], 0
     found: list[Any] = []
     cursor = None
+    # A faulty server may return a cursor for ever.
     for _ in range(MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
         found += page.tools

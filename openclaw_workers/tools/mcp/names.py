@@ -17,5 +17,6 @@ def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
     wanted = f"{server}{SEPARATOR}{re.sub(r'[^A-Za-z0-9_-]', '_', tool) or '_'}"
     if len(wanted) <= MAX_CHARS and wanted not in taken:
         return wanted
+    # Derived from the name, so that all workers give the tool the same one.
     mark = hashlib.sha256(tool.encode(errors="replace")).hexdigest()[:_HASH_CHARS]
     return f"{wanted[: MAX_CHARS - _HASH_CHARS - 1]}_{mark}"

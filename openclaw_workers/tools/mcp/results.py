@@ -36,6 +36,7 @@ def answer_blocks(result: Any, workspace: Path, tool: str) -> list[ContentBlock]
             blocks.append(store_file(workspace, name, content))
         else:
             blocks.append(TextBlock(text=f"[a file of type {kind} could not be decoded]"))
+    # Servers are asked to repeat structured content as text, so it is shown only if there is none.
     structured = getattr(result, "structured_content", None)
     if structured is not None and not any(isinstance(block, TextBlock) for block in blocks):
         blocks.insert(0, TextBlock(text=json.dumps(structured, ensure_ascii=False, default=str)))

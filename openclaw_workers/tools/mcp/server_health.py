@@ -86,4 +86,5 @@ class ServerState:
         }
 
     def _set(self, **changed: Any) -> None:
+        # One assignment of a frozen value: readers in other threads need no lock and see no half change.
         self._now = replace(self._now, **changed)

@@ -34,6 +34,7 @@ class McpServers:
         self._stopping = threading.Event()
         self._wait_until = 0.0
         self._is_waited_for = bool(self._settings)
+        # The same tuple until something changes, as `ToolServers` promises: the policy caches its decisions by it.
         self._joined = lru_cache(maxsize=1)(_join)
 
     def start(self) -> None:
@@ -70,6 +71,7 @@ class McpServers:
         with self._lock:
             if not self._is_waited_for:
                 return
+            # Only the first turns wait. A server that starts late must not delay every turn after them.
             self._is_waited_for = False
         if late := [name for name, state in self._states.items() if not state.settled.is_set()]:
             log.warning("mcp.not_waited_for", servers=late, seconds=self._wait_seconds)

@@ -70,6 +70,7 @@ class _Server:
                 self.guard.check_message(len(line))
                 with suppress(ValueError):  # some servers print other lines to stdout too
                     await received.send(SessionMessage(jsonrpc_message_adapter.validate_json(bytes(line))))
+            # A line without an end must not grow until the memory is full.
             self.guard.check_message(len(buffer))
 
     async def _exit_code(self) -> int | None:
@@ -127,6 +128,7 @@ async def stdio_transport(
     Raises:
         OSError: the program cannot be started.
     """
+    # In a session of its own, `end` can kill the whole group, and a Ctrl-C in the worker's terminal does not reach it.
     process = await anyio.open_process(
         list(argv), env=dict(env), cwd=cwd, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -140,6 +142,8 @@ async def stdio_transport(
         try:
             yield received_out, sent_in
         finally:
+            # This often runs because the task was cancelled; without the shield, the first wait would leave the server
+            # running.
             with anyio.CancelScope(shield=True):
                 await server.end()
             tasks.cancel_scope.cancel()

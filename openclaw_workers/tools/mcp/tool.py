@@ -62,6 +62,7 @@ class McpTool(Tool[AnyInput]):
 
     def description(self) -> str:
         text = " ".join(replace_surrogates(self.listed.description).split())
+        # The server wrote this, and it goes into every prompt.
         about = neutralise(shorten_line(text, MAX_DESCRIPTION_CHARS))
         return about or f"The tool {self.listed.original_name} of the server {self.listed.server}"
 

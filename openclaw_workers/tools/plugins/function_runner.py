@@ -24,7 +24,9 @@ class FunctionRunner:
     def start_thread(self, name: str, function: Callable[[], Any]) -> Future[Any]:
         """Call a plain function. Nobody can end it before it returns."""
         future: Future[Any] = Future()
+        # From now on `cancel` returns False: a thread cannot be ended from outside.
         future.set_running_or_notify_cancel()
+        # Keeps the ids of the run in the log lines of the function.
         context = copy_context()
 
         def work() -> None:

@@ -98,5 +98,7 @@ def _functions(loaded: Any) -> list[FunctionTool[..., Any]]:
     elif isinstance(loaded, list | tuple):
         members = loaded
     else:
+        # Statically, because reading an attribute could run a property of the plugin.
         members = [getattr_static(loaded, name) for name in dir(loaded)]
+    # By identity: a module often has the same tool under two names.
     return list({id(member): member for member in members if isinstance(member, FunctionTool)}.values())

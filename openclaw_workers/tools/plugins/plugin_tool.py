@@ -62,6 +62,7 @@ class PluginTool(Tool[ToolInput]):
         return self._function.options.is_untrusted
 
     def run(self, args: ToolInput, ctx: ToolContext) -> ToolAnswer:
+        # Each overdue call still holds a thread, and nobody can end it.
         if self._overdue >= MOST_OVERDUE:
             raise ToolError(f"{self.name} is still busy with {self._overdue} earlier calls whose time was up")
         seconds = min(self._seconds, ctx.timeout_seconds)
@@ -98,4 +99,5 @@ def _answer(value: Any) -> ToolAnswer:
         return [value]
     if isinstance(value, Sequence) and value and all(isinstance(each, Block) for each in value):
         return list(value)
+    # A plugin may return anything. What JSON cannot express is shown as text instead of failing the call.
     return to_json(value, fallback=str, inf_nan_mode="strings").decode()

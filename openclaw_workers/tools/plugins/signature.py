@@ -82,6 +82,7 @@ def _is_annotated(annotation: Any) -> bool:
 def _model(name: str, fields: dict[str, Any]) -> type[ToolInput]:
     try:
         model: type[ToolInput] = create_model(f"{name}_input", __base__=ToolInput, **fields)
+        # Tried here, so that a type without a schema is reported when the plugin is loaded and not in a turn.
         model.model_json_schema()
     except (PydanticUserError, TypeError) as error:
         first = str(error).partition("\n")[0]

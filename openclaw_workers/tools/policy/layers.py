@@ -132,6 +132,7 @@ def _of_sender(groups: Sequence[tuple[Any, str]], sender: str) -> list[tuple[Pro
     """The policy of one sender: by id, else by `*`, else that of the group. An unknown one has all of them."""
     for group, at in groups:
         by_sender, own = group.tools_by_sender, "tools" in group.model_fields_set
+        # The safe side: without a sender, every list of the group applies, and each can only remove tools.
         if by_sender and not sender:
             every = [(tools, f'{at}.toolsBySender["{name}"]') for name, tools in by_sender.items()]
             return [*every, *([(group.tools, f"{at}.tools")] if own else [])]

@@ -81,6 +81,7 @@ def apply(steps: Iterable[Step], catalogue: Catalogue) -> Decision:
                 removed[tool] = Removal(step.layer, rule)
         left = [tool for tool in left if tool not in removed]
         for rule in step.rules:
+            # The product's own rules also name tools that this version does not have.
             for name in rule.names if rule.is_setting else ():
                 if warning := catalogue.warning(name):
                     warnings[f"{rule.where}: {warning}"] = None

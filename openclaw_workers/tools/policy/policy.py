@@ -35,6 +35,7 @@ class ToolPolicy:
         self._tools = tools
         self._disabled = dict(disabled or {})
         self._cached = lru_cache(maxsize=1024)(self._decide)
+        # The same wrong name is met by every kind of turn, and reported once.
         self._warned: set[str] = set()
 
     def tools(self, inputs: PolicyInputs, tools: tuple[Tool[Any], ...]) -> list[Tool[Any]]:

@@ -127,6 +127,7 @@ class SpawnInput(ToolInput):
     @field_validator("attachments")
     @classmethod
     def _bounded(cls, files: list[Attachment]) -> list[Attachment]:
+        # Four characters of base64 are three bytes, so nothing needs to be decoded again.
         total = sum(len(file.content) * 3 // 4 for file in files)
         if total > MAX_TOTAL_BYTES:
             raise ValueError(f"have {total:,} bytes in all; at most {MAX_TOTAL_BYTES:,} are taken")

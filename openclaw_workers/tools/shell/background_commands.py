@@ -27,6 +27,7 @@ READ_TO_FILE = "read_to"
 FINISHED = "finished"
 """Directory with one empty file for each command whose end was not reported yet."""
 _ANSWER_SECONDS = 5.0
+# The kernel's limit is 108 bytes on Linux and 104 on macOS.
 _MAX_SOCKET_PATH = 100
 
 
@@ -82,6 +83,7 @@ class HeldCommand:
         except OSError:
             return False
         try:
+            # A shared lock: two workers that look at the same time must not take each other for the holder.
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -101,6 +103,7 @@ class HeldCommand:
             return self.output(self.info.shown_bytes)
 
     def mark_read(self, offset: int) -> None:
+        # If this fails, the next poll repeats some output, which is better than a failed poll.
         with suppress(OSError):
             (self.directory / READ_TO_FILE).write_text(str(offset), encoding="ascii")
 
@@ -179,16 +182,19 @@ class CommandDirectory:
 
     def keep(self, directory: Path, info: CommandInfo) -> None:
         """Make a command known to others."""
+        # Other workers may read at any time, so they must never find half a file.
         temporary = directory / f"{INFO_FILE}.tmp"
         temporary.write_text(json.dumps(asdict(info)), encoding="utf-8")
         os.replace(temporary, directory / INFO_FILE)
 
     def get(self, command_id: str, session_key: str | None = None) -> HeldCommand | None:
         """One command; with a session, only one of its own."""
+        # The id comes from a model and becomes part of a path.
         if not command_id.isalnum():
             return None
         try:
             info = CommandInfo(**json.loads((self.root / command_id / INFO_FILE).read_bytes()))
+        # TypeError: a worker of another version has written other fields.
         except (OSError, ValueError, TypeError):
             return None
         return HeldCommand(self.root / command_id, info) if session_key in (None, info.session_key) else None
@@ -231,4 +237,5 @@ def _ended_at(command: HeldCommand) -> float:
         return ended["ended_at"]
     if command.state() == "running":
         return float("inf")
+    # A lost holder has written no exit file; the last change of its directory is the best guess.
     return command.directory.stat().st_mtime * 1000

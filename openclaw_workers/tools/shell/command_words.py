@@ -91,6 +91,7 @@ def match_words(words: Words, pattern: str) -> bool:
 
 def exact_pattern(words: Words) -> str:
     """The pattern that matches these words alone; without arguments it is the program's."""
+    # An argument such as `*` was approved as that character and must not become a wildcard.
     return shlex.join(glob.escape(word) for word in words)
 
 
@@ -99,7 +100,9 @@ def _is_program(word: str, pattern: str) -> bool:
         if "/" not in word:
             return fnmatchcase(word, pattern)
         name = os.path.basename(word)
+        # A path counts as the name only if the name alone would start the same file.
         return fnmatchcase(name, pattern) and word == shutil.which(name)
+    # `*` also matches slashes: without the comparison, `/usr/bin/*` would allow `/usr/bin/../../tmp/x`.
     path = word if os.path.isabs(word) else shutil.which(word) if "/" not in word else None
     return path is not None and os.path.normpath(path) == path and fnmatchcase(path, pattern)
 
@@ -172,6 +175,7 @@ def _flat(tokens: Sequence[Words | str]) -> list[str]:
 def _second_reading(command: str) -> list[str]:
     reader = shlex.shlex(command, posix=True, punctuation_chars=";&|()<>")
     reader.whitespace_split = True
+    # By default shlex drops everything after a #, but inside a word a shell takes it literally.
     reader.commenters = ""
     try:
         return list(reader)

@@ -24,6 +24,7 @@ def command_environment(wanted: Mapping[str, str], given: Mapping[str, str]) -> 
     Raises:
         ToolError: a name is impossible, or changes which programs run.
     """
+    # What the run has comes last, so that a model cannot replace it.
     return {**clean_environment(), **check_variables(wanted), **given}
 
 

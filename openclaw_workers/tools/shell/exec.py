@@ -127,6 +127,7 @@ class _Call:
             ended = attached.follow(wait_seconds, cancel=ctx.cancel, on_output=self._take, on_skip=self._output.skip)
             if ended is None:
                 assert commands is not None
+                # Before `detach`: from then on the command outlives this worker, and others must be able to find it.
                 commands.keep(directory, self._info(directory, attached, launch))
                 ended = attached.detach()
                 is_kept = ended is None
@@ -169,7 +170,10 @@ class _Call:
         wanted = ctx.yield_seconds if args.yield_ms is None else args.yield_ms / 1000
         limit = self._timeout_seconds()
         if limit is not None and limit <= min(wanted, ctx.timeout_seconds):
+            # The time limit comes first: wait until the holder has ended the command, so that this call reports the
+            # timeout.
             return limit + _END_SECONDS
+        # Leaves time to detach before the call itself runs out of time.
         return min(wanted, ctx.timeout_seconds * 0.9)
 
     def _info(self, directory: Path, attached: Attached, launch: Launch) -> CommandInfo:
@@ -203,6 +207,7 @@ class _Call:
     def _ended(self, ended: Exit) -> str:
         output = self._output.text()
         if ended["reason"] == "stopped":
+            # Raises the reason for which the turn was stopped.
             self._ctx.cancel.check()
         if ended["reason"] == "timed out":
             limit = self._timeout_seconds()
@@ -228,6 +233,7 @@ class _LineByLine:
 
     def add(self, chunk: bytes) -> None:
         *lines, rest = (self._unfinished + chunk).split(b"\n")
+        # A program may never end its line; keep only what could be shown.
         self._unfinished = rest[-_PROGRESS_LINE_CHARS:]
         for line in lines[-_PROGRESS_LINES_PER_READ:]:
             self._show(line[:_PROGRESS_LINE_CHARS].decode(errors="replace"))

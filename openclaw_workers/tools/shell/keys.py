@@ -28,6 +28,7 @@ def key_bytes(name: str) -> bytes:
         return named
     modifier, _, rest = name.partition("-")
     if modifier in ("C", "c", "Ctrl", "ctrl", "^") and len(rest) == 1 and "@" <= rest.upper() <= "_":
+        # A terminal sends Ctrl with a letter as the lower five bits of its code.
         return bytes([ord(rest.upper()) & 0x1F])
     if name.startswith("^") and len(name) == 2 and "@" <= name[1].upper() <= "_":
         return bytes([ord(name[1].upper()) & 0x1F])

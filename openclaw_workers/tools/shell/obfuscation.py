@@ -42,6 +42,7 @@ _COMPILED: Final = {why: tuple(map(re.compile, row)) for why, row in _PATTERNS.i
 
 def obfuscation(command: str) -> str | None:
     """Why a command counts as obfuscated; None if it does not."""
+    # A shell joins continued lines before it reads words, so a name may be split over two of them.
     joined = command.replace("\\\n", "")
     return next((why for why, row in _COMPILED.items() if _found(row, joined)), None)
 

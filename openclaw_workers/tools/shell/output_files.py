@@ -28,6 +28,7 @@ class OutputFiles:
                 with open(self.directory / SEGMENT.format(number), "rb") as file:
                     chunk = os.pread(file.fileno(), _READ_BYTES, position)
             except FileNotFoundError:
+                # Either nothing was written there yet, or the holder has already deleted this segment to save disk.
                 later = self._first_after(number)
                 if later is None:
                     return b""

@@ -18,6 +18,7 @@ from openclaw_workers.tools.shell.keys import key_bytes
 
 _POLL_SECONDS = 0.1
 _MAX_WAIT_MS = 120_000
+# A holder sends SIGKILL after one second and then kills what is left for up to five.
 _KILL_SECONDS = 6.0
 _LOG_LINES = 200
 _LISTED_CHARS = 120
@@ -95,6 +96,7 @@ def _poll(args: ProcessInput, command: HeldCommand, ctx: ToolContext) -> str:
     until = time.monotonic() + wait_seconds
     unread, output = command.unread(), HeadAndTail()
     while True:
+        # The state first: what a command writes between the two looks and then exits would otherwise be missed.
         is_running = command.state() == "running"
         got = False
         while chunk := unread.read():
@@ -107,11 +109,13 @@ def _poll(args: ProcessInput, command: HeldCommand, ctx: ToolContext) -> str:
     output.skip(unread.skipped_bytes)
     command.mark_read(unread.offset)
     if not is_running and ctx.commands is not None:
+        # The model learns of the end here; a notice would tell it twice.
         ctx.commands.mark_reported(command.info.id)
     return f"{output.text() or '(no new output)'}\n[{_state(command)}]"
 
 
 def _log(args: ProcessInput, command: HeldCommand, ctx: ToolContext) -> str:
+    # The holder keeps at most 16 MB, so the whole output fits in memory.
     files, data = command.output(), bytearray()
     while chunk := files.read():
         data += chunk
@@ -141,6 +145,7 @@ def _send_keys(args: ProcessInput, command: HeldCommand, ctx: ToolContext) -> st
 
 
 def _submit(args: ProcessInput, command: HeldCommand, ctx: ToolContext) -> str:
+    # A terminal turns the carriage return of the Enter key into a line feed; a pipe does not.
     return _send(command, args.data.encode() + (b"\r" if command.info.pty else b"\n"))
 
 

@@ -91,8 +91,11 @@ class Attached:
                 if give_up is None and until is not None and now >= until:
                     self._pump(on_output, on_skip, reads=_READS_PER_PUMP)
                     return None
+                # Short waits, because output goes to files, which a selector cannot wait for, and a stop is only a
+                # flag.
                 ready = selector.select(_TICK_SECONDS if until is None else min(_TICK_SECONDS, max(0.0, until - now)))
                 ended = self._ended(is_ready=bool(ready), is_overdue=give_up is not None and now > give_up)
+                # After the end has been seen, read everything: nothing more will be written.
                 self._pump(on_output, on_skip, reads=_READS_PER_PUMP if ended is None else None)
                 if ended is not None:
                     self._close()
@@ -144,6 +147,7 @@ class Attached:
                 on_skip(skipped)
                 before = self._output.skipped_bytes
 
+    # A broken pipe means that the holder is dead. The next report says so.
     def _tell(self, line: bytes) -> None:
         with suppress(BrokenPipeError):
             self._requests.write(line)

@@ -41,6 +41,7 @@ def read_body(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Body:
 def _read_plain(chunks: Iterable[bytes], max_bytes: int) -> Body:
     data = bytearray()
     for chunk in chunks:
+        # One byte more than allowed shows that the page was cut.
         data += chunk[: max_bytes + 1 - len(data)]
         if len(data) > max_bytes:
             return Body(bytes(data[:max_bytes]), True)
@@ -69,6 +70,7 @@ def decode_body(data: bytes, content_type: str) -> str:
     """The body of a text as its header says, or as UTF-8."""
     found = _CHARSET.search(content_type)
     try:
+        # LookupError: the header names an encoding that Python does not know.
         return data.decode(found[1] if found else "utf-8-sig", "replace")
     except LookupError:
         return data.decode("utf-8", "replace")

@@ -73,6 +73,7 @@ class WebClient:
             reason = httpx2.codes.get_reason_phrase(fetched.status)
             raise ToolError(f"{fetched.url} answered {fetched.status} {reason}".strip(), output=said)
         page = read_page(fetched, mode, cancel=cancel)
+        # Images and PDFs are too large to keep a hundred of them in memory.
         if not page.file:
             self._pages.put((url, mode), page)
         return page
@@ -96,6 +97,7 @@ class WebClient:
             )
         answer = parse_answer(body.data)
         if response.status_code != 200 or answer is None:
+            # Some services repeat the key in their error, and the model would read it.
             said = remove_secrets(decode_body(body.data, "")[:_ERROR_CHARS], self._secrets)
             raise ToolError(
                 f"{engine.name} answered {response.status_code}{_advice(response.status_code)}", output=said

@@ -74,6 +74,7 @@ def guarded_transport(
     """A transport without proxies and without kept connections; its waits end when a turn is stopped."""
     context = verify or httpx2.create_ssl_context()
     transport = httpx2.HTTPTransport(verify=context, trust_env=False)
+    # The transport has no parameter for the network backend.
     transport._pool = httpcore2.ConnectionPool(
         ssl_context=context, max_keepalive_connections=0, network_backend=PinnedBackend(resolve, denial)
     )

@@ -32,6 +32,7 @@ _TEXT: Final = (
 def read_page(fetched: Fetched, mode: Mode, *, cancel: Cancel) -> Page:
     """Raises ToolError if the page is not something that can be read."""
     declared = fetched.content_type.partition(";")[0].strip().lower()
+    # Servers often declare images and PDFs wrongly, so their first bytes count more.
     kind = shown_media_type(fetched.data[:SNIFFED_BYTES]) or declared or _guess(fetched.data)
     page = Page(fetched.url, fetched.status, kind, is_cut=fetched.is_cut)
     if kind in IMAGES or kind == PDF:

@@ -88,6 +88,7 @@ def within(cancel: Cancel, seconds: float, what: str) -> Iterator[Cancel]:
         ToolTimedOut: the time was up before the block ended.
     """
     until = Cancel()
+    # A read timeout starts again with every byte, so a slow server could hold the call for ever.
     timer = threading.Timer(seconds, until.set, [ToolTimedOut(f"{what} within {seconds:g} s")])
     timer.daemon = True
     timer.start()

@@ -90,6 +90,7 @@ def engine_for(settings: WebSearchSettings) -> Engine | None:
 
 
 def _configured(name: SearchEngine, settings: WebSearchSettings) -> Engine | None:
+    # The key without a service's name belongs to the configured service, and to Brave if none is.
     shared = settings.api_key if (settings.provider or "brave") == name else None
     match name:
         case "brave":

@@ -28,6 +28,7 @@ def checked_url(text: str) -> httpx2.URL:
         raise ToolError(f"the URL has {len(text):,} characters; at most {MAX_URL_CHARS:,} are allowed")
     try:
         url = httpx2.URL(text.strip())
+        # `localhost.` is the same host as `localhost`.
         host = url.raw_host.decode("ascii").lower().removesuffix(".")
     except (httpx2.InvalidURL, ValueError, TypeError) as error:
         raise ToolError(f"{_shown(text)} is not a URL: {error}") from error
@@ -49,6 +50,7 @@ def _host_denial(host: str) -> str | None:
         return None if _is_address(host) else "its host is a number that is not a plain IP address"
     if any(host == name or host.endswith(f".{name}") for name in _PRIVATE_NAMES):
         return "its host is a private name"
+    # A name without a dot is looked up in the local network's own domains.
     return None if _NAME.fullmatch(host) else "its host is not the name of a public site"
 
 

@@ -37,10 +37,12 @@ class Child:
                 stdin, self.stdin = os.pipe()
             else:
                 stdin = os.open(os.devnull, os.O_RDONLY)
+        # A successful exec closes the write end, so an empty read means that the command was started.
         error_read, error_write = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             _become(spec, stdin, theirs, error_write)
+        # A set: with a terminal, `theirs` and `stdin` are the same descriptor.
         for fd in {theirs, stdin, error_write}:
             os.close(fd)
         with os.fdopen(error_read, "rb") as pipe:
@@ -61,6 +63,7 @@ def _become(spec: Spec, stdin: int, stdout: int, error: int) -> NoReturn:
             fcntl.ioctl(stdin, termios.TIOCSCTTY, 0)
         for source, target in ((stdin, 0), (stdout, 1), (stdout, 2)):
             os.dup2(source, target)
+        # Python ignores SIGPIPE and SIGXFSZ, and exec keeps ignored signals. Programs expect a closed pipe to end them.
         signal.set_wakeup_fd(-1)
         for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
@@ -85,11 +88,13 @@ def _restrict(limits: Restriction) -> None:
             file.write(str(os.getpid()))
     for name, value in limits.get("rlimits", {}).items():
         number = getattr(resource, name)
+        # Only root may raise a hard limit; asking for more would keep the command from starting.
         _, hard = resource.getrlimit(number)
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(number, (allowed, allowed))
     os.nice(limits.get("niceness", 0))
     if "uid" in limits:
+        # In this order: after setuid, a process may change neither its groups nor its group.
         os.setgroups([])
         os.setgid(limits["uid"])
         os.setuid(limits["uid"])

@@ -32,6 +32,7 @@ def disk_usage(directory: str) -> int:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 with suppress(OSError):
+                    # Blocks and not the size: a sparse file uses less disk than its size says.
                     used += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)

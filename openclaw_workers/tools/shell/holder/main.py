@@ -57,6 +57,7 @@ class Holder:
             self._remove_cgroups()
             return
         self._output: int | None = self._child.output
+        # Only now: `_end` needs the child.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: self._end("killed"))
         self.report({"pid": self._child.pid})
@@ -72,6 +73,9 @@ class Holder:
         read, write = os.pipe()
         os.set_blocking(read, False)
         os.set_blocking(write, False)
+        # Python resumes `select` after a signal, so without this descriptor the loop would sleep through the child's
+        # end. The handler may do nothing, but there must be one: a signal without a handler writes nothing to the
+        # descriptor.
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         return read
@@ -103,6 +107,7 @@ class Holder:
             self._end("disk limit")
         if self._kill_at is not None and now >= self._kill_at:
             signal_tree(self._child.pid, signal.SIGKILL)
+            # Again and again: a process may have forked between the list and the signal.
             self._kill_at = now + 0.1
 
     def _reap(self) -> bool:
@@ -118,6 +123,7 @@ class Holder:
 
     def _end(self, reason: str) -> None:
         """End the command and all it started, politely first."""
+        # The first reason stays: it is the one that ended the command.
         if self._code is not None or self._kill_at is not None:
             return
         self._reason = reason
@@ -152,6 +158,7 @@ class Holder:
             self._is_attached = False
             self._selector.unregister(0)
             self.report({"detached": True})
+            # Descriptors 0 and 1 stay taken, so that no file opened later gets a standard number.
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 0)
             os.dup2(null, 1)
@@ -165,6 +172,7 @@ class Holder:
         with suppress(OSError, ValueError, KeyError):
             connection, _ = self._server.accept()
             with connection:
+                # A client that stalls would otherwise stop this loop, and with it the time limit.
                 connection.settimeout(2)
                 request = json.loads(_read_line(connection))
                 connection.sendall(json.dumps(self._answer(request)).encode() + b"\n")
@@ -177,6 +185,7 @@ class Holder:
         else:
             self._input += base64.b64decode(request["data"])
             if request["eof"]:
+                # The input of a terminal ends with Ctrl-D; its descriptor also carries the output and stays open.
                 self._input += b"\x04" if self._child.has_terminal else b""
                 self._input_ends = not self._child.has_terminal
             self._write_input()
@@ -234,10 +243,12 @@ class Holder:
             "ended_at": int(time.time() * 1000),
         }
         if not self._is_attached:
+            # The exit first: whoever finds the mark reads it. A command that was killed on request needs no notice.
             _write(os.path.join(self._dir, EXIT_FILE), json.dumps(ended))
             if self._spec["finished"] and self._reason != "killed":
                 with suppress(OSError):
                     _write(self._spec["finished"], "")
+        # Nobody else knows this command, so nobody else would clean up.
         elif self._reason == "worker died":
             _remove(self._dir)
         else:
@@ -304,6 +315,7 @@ def hold() -> None:
         if not chunk:
             return
         data += chunk
+    # A Ctrl-C in the worker's terminal goes to its whole group, and a detached command must survive it.
     os.setsid()
     holder = Holder(json.loads(data))
     try:

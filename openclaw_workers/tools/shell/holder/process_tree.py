@@ -41,7 +41,9 @@ def descendants() -> list[int]:
         if not name.isdigit():
             continue
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+            # The name before it may itself contain spaces and parentheses.
             state, parent = file.read().rpartition(b")")[2].split()[:2]
+            # A zombie cannot be killed; counting it would make the caller wait for nothing.
             if state != b"Z":
                 children.setdefault(int(parent), []).append(int(name))
     found: list[int] = []

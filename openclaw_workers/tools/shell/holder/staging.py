@@ -18,6 +18,7 @@ def stage(directory: str, name: str) -> None:
     """
     libc = ctypes.CDLL(None, use_errno=True)
     _check(libc.unshare(_CLONE_NEWNS))
+    # systemd makes mounts shared: without this, ours would appear on the host.
     _check(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
     source = os.open(directory, os.O_PATH | os.O_DIRECTORY)  # it may lie below the stage
     _check(libc.mount(b"tmpfs", STAGE.encode(), b"tmpfs", 0, b"size=64k,mode=755"))
