@@ -120,6 +120,7 @@ def build_intake(context: IngressContext) -> InboundIntake:
 
 def may_send(context: IngressContext, session: SessionKey, route: Route) -> bool:
     """Whether the send policy lets a session write to a chat."""
+    # What a session was set to wins over the rules of the configuration.
     chosen = context.stores.reader.row(session).get("sendPolicy")
     if chosen in ("allow", "deny"):
         return chosen == "allow"

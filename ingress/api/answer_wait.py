@@ -83,6 +83,7 @@ async def _replies(
                 else:
                     yield update
     except WaitOver as reason:
+        # Kept, not raised: what has been answered so far is still part of the reply.
         over = reason
     children = await reader.result(replies.children())
     failed = [each.error for each in later if each.error] + [blocked_announce(batch) for batch in replies.blocked]
@@ -96,6 +97,8 @@ async def as_events(updates: AsyncIterator[Update | Finished], session: str) -> 
     sent_at = time.monotonic()
     async for update in updates:
         text = _as_event(update, session)
+        # Updates that are not shown come often, so a keep-alive is sent only when the connection was silent for a
+        # while.
         if not text and time.monotonic() - sent_at >= KEEP_ALIVE_SECONDS:
             text = KEEP_ALIVE
         if text:

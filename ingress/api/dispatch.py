@@ -41,12 +41,14 @@ def routes_of(endpoints: Iterable[Endpoint], context: IngressContext) -> list[Ba
 
 def _route(path: str, methods: dict[str, Endpoint], context: IngressContext) -> Route:
     async def serve(request: Request) -> Response:
+        # Starlette adds HEAD wherever there is a GET.
         return await _serve(methods.get(request.method) or methods["GET"], context, request)
 
     return Route(PREFIX + path, serve, methods=list(methods))
 
 
 async def _serve(endpoint: Endpoint, context: IngressContext, request: Request) -> Response:
+    # Before anything is parsed: a stranger must not learn from error messages which fields there are.
     principal = await context.auth.require(request, endpoint.scope)
     query = _checked_query(endpoint.query, request)
     body = await _checked_body(endpoint.body, request)
@@ -73,11 +75,13 @@ async def _checked_body(model: type[I], request: Request) -> I:
         return NOTHING  # type: ignore[return-value]  # NoInput is the model
     if not raw:
         raw = b"{}"
+    # A form of a foreign page can send JSON as text/plain without asking the browser; application/json it cannot.
     elif request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HttpError(415, "expected a body of type application/json")
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
+        # The parser's message quotes no content, unlike pydantic's input values.
         if error.errors()[0]["type"] == "json_invalid":
             raise HttpError(400, f"the body is not JSON: {error.errors()[0]['ctx']['error']}") from error
         raise _invalid("body", error) from error

@@ -109,6 +109,8 @@ def _responses(endpoint: Endpoint, named: dict[Any, Any]) -> dict[str, Any]:
         if endpoint.streams:
             answer["text/event-stream"] = {"schema": {"type": "string"}}
             either = {"anyOf": [named[endpoint.answer], named[AnswerBody]]}
+            # Without `wait` it is 202 and a receipt. If the wait times out, it is 202 too, with the answer as far as
+            # it got.
             responses["202"]["content"] = {"application/json": {"schema": either}}
         responses["200"] = {"description": "Answered", "content": answer}
     error = {"application/json": {"schema": named[ErrorAnswer]}}

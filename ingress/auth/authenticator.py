@@ -116,6 +116,7 @@ class Authenticator:
         known = self._known.get(name)
         if known is not None and now - known.checked_at <= TRUSTED_SECONDS:
             return known
+        # One client behind the same address that tries wrong tokens must not lock out those with a good one.
         if known is None or now - known.checked_at > REMEMBERED_SECONDS:
             self._check_lock_out(request)
         found = await self._looked_up(name, secret, find)
@@ -129,11 +130,13 @@ class Authenticator:
         if looking is None:
             looking = self._looking[name] = asyncio.create_task(self._look_up(name, secret, find))
             looking.add_done_callback(lambda _: self._looking.pop(name, None))
+        # Shared with other requests, so one that is cancelled must not cancel it for all.
         return await asyncio.shield(looking)
 
     async def _look_up(self, name: str, secret: str, find: Callable[[str], Token | None]) -> _Known | None:
         known, now = self._known.get(name), self._clock()
         token = await self._call(find, secret)
+        # Also if it is valid: putting it back moves it to the end of the order in which entries are dropped.
         self._known.pop(name, None)
         if token is None:
             return None
@@ -159,6 +162,7 @@ class Authenticator:
             raise too_many("too many wrong tokens from this address", MINUTE / BAD_TOKENS)
 
     def _refused(self, request: HTTPConnection, message: str, hint: str) -> HttpError:
+        # Called for its count.
         self._bad_tokens.wait_seconds(peer_of(request))
         return _unauthorized(message, hint)
 
@@ -172,6 +176,7 @@ def peer_of(request: HTTPConnection) -> str:
 
 def _at_terminal(principal: Principal, request: HTTPConnection) -> Principal:
     """An `ocw` command on the machine of the installation says whose it is. Only the owner's token may say so."""
+    # Headers hold Latin-1 only; the client quotes names with other letters.
     user = unquote(request.headers.get(TERMINAL_HEADER, ""))
     is_owner = principal.scope is Scope.ADMIN and principal.agent is None and principal.person is None
     return replace(principal, terminal=user) if user and is_owner else principal

@@ -86,6 +86,7 @@ class InboundIntake:
         """
         verdict: Admitted | Refused | KeptAsContext | Ignored = await self._call(self._gate.admit, inbound)
         if isinstance(verdict, Admitted):
+            # Files only now: a stranger must not be able to make us download anything.
             taken: Accepted | Replied = await self._call(self._take, inbound, verdict, await load())
             return taken
         if isinstance(verdict, Refused):
@@ -103,6 +104,7 @@ class InboundIntake:
         try:
             result = self._enqueue(inbound, admitted, media, text)
         except BadInput as error:
+            # The sender can mend it, for example a wrong command, so it is told and not retried as a failure.
             result = Answered(". ".join(filter(None, [error.message, error.hint])))
         match result:
             case Answered(answer):
@@ -111,6 +113,7 @@ class InboundIntake:
             case Rejected(_, reason):
                 return Replied(reason)
             case Queued():
+                # Only after it is accepted: if that fails, the next try still has the context.
                 self._gate.forget_context(admitted)
                 return Accepted(result.session_key, result.run, result.duplicate is not None)
 

@@ -64,6 +64,7 @@ class Topics:
             await asyncio.sleep(self._look_seconds)
 
     async def _create(self, wanted: WantedThread) -> None:
+        # Counted before the call, so that a process that dies in between has used an attempt.
         attempt = await self._call(self._channels.count_attempt, wanted.route)
         if attempt > ATTEMPTS:
             await self._fail(wanted, "it is not known whether it was created")

@@ -64,6 +64,7 @@ class Updates:
 
     async def run(self) -> None:
         """Handle what is stored until cancelled. What was being handled then is handled again by the next call."""
+        # Another process may have handled some of them while this one did not hold the account.
         self._known.clear()
         self._waiting.clear()
         async with asyncio.TaskGroup() as chats:
@@ -90,6 +91,7 @@ class Updates:
         try:
             update = json.loads(raw)
             chat = self._chat_of(update)
+        # The channel chose its form, so anything may be missing in it.
         except (ValueError, AttributeError, TypeError) as error:
             await self._refuse([number], {}, error)
             return
@@ -119,6 +121,7 @@ class Updates:
             for each in found:
                 waiting.remove(each)
             parts += found
+            # A whole period passed without another part, so the album is complete.
             if parts and not found:
                 return parts
             with suppress(TimeoutError):
@@ -130,11 +133,14 @@ class Updates:
         while True:
             try:
                 await self._handle(updates)
+                # After the message was accepted: if this process dies in between, it is handled again and found to be
+                # a repeat.
                 await self._call(self._channels.handled, self._account, numbers)
             except StoreUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception as error:  # noqa: BLE001 - one update must not hold up those behind it
                 failures += 1
+                # Our own errors say that the message itself is wrong; trying again would give the same.
                 if failures >= ATTEMPTS or isinstance(error, OpenClawError):
                     await self._refuse(numbers, updates[0], error)
                     return

@@ -28,6 +28,7 @@ class WebhookAdapter:
         self._settings = settings
 
     async def run(self) -> None:
+        # Returning would look like a failure of the service.
         await asyncio.Event().wait()
 
     def render(self, message: OutgoingMessage) -> list[Part]:
@@ -44,6 +45,7 @@ class WebhookAdapter:
             # Without redirects: they could lead to an address that is not allowed.
             async with httpx2.AsyncClient(timeout=SECONDS, follow_redirects=False, trust_env=False) as client:
                 answer = await client.post(route.to, content=str(part.payload["body"]).encode(), headers=headers)
+        # Only here is it certain that nothing was sent. After a time-out the receiver may have the request.
         except httpx2.ConnectError as error:
             raise SendRefused(f"it cannot be reached: {error}", permanent=False) from error
         _check(answer.status_code, answer.headers.get("retry-after", ""))

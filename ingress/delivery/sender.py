@@ -154,6 +154,7 @@ class Sender:
                 rendered = await self._insist(lambda: self._render(adapter, entry.message))
             stored = claim.parts or tuple(rendered)
             part = await self._complete(claim, stored[index]) if stored else None
+        # Not a fault of the message, so it must not be recorded as failed.
         except StoreUnavailable:
             raise
         except HeldBack as held:
@@ -164,6 +165,8 @@ class Sender:
             return await self._record(claim, index, failed)
         if part is None:
             return await self._record(claim, index, Ended(PartOutcome.EMPTY))
+        # `sending` is written before the channel is called: if this process dies, the part becomes unknown and is not
+        # repeated.
         may_send = await self._insist(lambda: self._outbox.sending(claim, index, rendered, lease_ms=self._lease_ms))
         if not may_send:
             await self._insist(lambda: self._outbox.release([claim]))
@@ -200,9 +203,11 @@ class Sender:
                 message_id=ended.message_id,
                 error=ended.error,
                 delay_ms=ended.delay_ms,
+                # A sender that leaves takes no further message of the route, so that another can claim it at once.
                 goes_on=not self._leaving,
             )
         )
+        # The route rests in Redis. This only wakes our own loop when the rest is over.
         if ended.delay_ms:
             asyncio.get_running_loop().call_later(ended.delay_ms / 1000, self._wanted.set)
         return following
@@ -231,6 +236,7 @@ class Sender:
     async def _leave(self) -> None:
         self._leaving = True
         if self._serving:
+            # A send that is cancelled in the middle ends as unknown, so it gets time to end first.
             await asyncio.wait(self._serving, timeout=self._stop_seconds)
         for task in list(self._serving):
             task.cancel()

@@ -38,6 +38,7 @@ def script_connection(url: str, *, timeout_seconds: float) -> Callable[[], Any]:
         decode_responses=True,
         encoding_errors="replace",
         socket_connect_timeout=timeout_seconds,
+        # Rule 13: a script may have run although its answer was lost, so the client must not repeat it by itself.
         retry=Retry(NoBackoff(), 0),
         client_name="openclaw-ingress-scripts",
     )
@@ -51,6 +52,7 @@ def connect_reader(url: str, *, timeout_seconds: float) -> Redis:
         url,
         decode_responses=True,
         encoding_errors="replace",
+        # Longer than the read blocks, or every quiet period would look like a lost connection.
         socket_timeout=BLOCK_MS / 1000 + timeout_seconds,
         socket_connect_timeout=timeout_seconds,
         retry=Retry(NoBackoff(), 0),

@@ -58,6 +58,7 @@ class FleetFeed:
     async def watch(self) -> AsyncIterator[Viewer]:
         viewer = Viewer()
         self._viewers.add(viewer)
+        # A later viewer would otherwise wait for the next change to learn how things stand.
         if self._fleet is not None:
             viewer.put(self._fleet_event())
         self._wanted.set()
@@ -85,6 +86,7 @@ class FleetFeed:
     async def _look(self) -> None:
         k, first = self._keys, self._since == 0
         async with self._redis.pipeline(transaction=False) as pipe:
+            # Redis' own clock: the scores of the sets come from it, and this host's clock may differ.
             pipe.time()
             pipe.zrange(k.runs, "+inf", self._since, desc=True, byscore=True, offset=0, num=MOST_RUNS)
             pipe.zrange(k.sessions, "+inf", self._since, desc=True, byscore=True, offset=0, num=MOST_RUNS)
@@ -96,6 +98,7 @@ class FleetFeed:
             )
         now = seconds * 1000 + micros // 1000
         await self._look_at_runs(now, [str(run) for run in runs or []], quietly=first)
+        # At the first look everything would count as changed.
         if not first:
             for session in sessions or []:
                 self._publish(self._event("session.changed", now, {}, session=str(session)))
@@ -121,6 +124,7 @@ class FleetFeed:
 
     async def _look_at_runs(self, now: int, found: list[str], *, quietly: bool) -> None:
         """`quietly`: only note how they stand."""
+        # Also those known to be running: a run that ends need not be among the newest.
         names = list(dict.fromkeys([*found, *self._runs]))[:MOST_RUNS]
         async with self._redis.pipeline(transaction=False) as pipe:
             for name in names:

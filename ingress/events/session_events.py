@@ -79,6 +79,7 @@ class Hub:
         stream = self._streams.get(key)
         try:
             if stream is None:
+                # Before any await, so that two viewers who come together share one stream.
                 stream = self._streams[key] = Stream(session, after)
                 stream.viewers[viewer] = position_of(after)
                 self._wake_reader()
@@ -92,6 +93,7 @@ class Hub:
         finally:
             if stream is not None:
                 stream.viewers.pop(viewer, None)
+                # Another viewer may have opened a new stream of the session meanwhile.
                 if not stream.viewers and self._streams.get(key) is stream:
                     del self._streams[key]
 
@@ -116,6 +118,8 @@ class Hub:
             except (RedisError, OSError) as error:
                 if not is_away:
                     log.warning("events.interrupted", error=str(error))
+                # A new connection has another client id, and unblocking the old one would hit somebody else or
+                # nobody.
                 is_away, self._client_id, self._asked = True, 0, {}
                 with suppress(RedisError, OSError):
                     await self._reading.connection_pool.disconnect()
@@ -167,6 +171,8 @@ class Hub:
                 after = str(event_id)
                 if (event := _readable(after, fields)) is not None:
                     viewer.put(Shown(stream.session, event, len(fields["data"])))
+            # The reader may have moved on while this was read. Only when both stand at the same place may it take
+            # over.
             if not items or position_of(stream.position) <= position_of(after):
                 break
         stream.viewers[viewer] = position_of(after)

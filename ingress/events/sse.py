@@ -38,6 +38,7 @@ async def session_events(
     hub: Hub, session: SessionKey, after: str, still_allowed: StillAllowed, *, has_gap: bool = False
 ) -> AsyncIterator[bytes]:
     """Events after an id. `has_gap`: some of them are gone."""
+    # At once, so that the response head goes out and the client knows that it is connected.
     yield BEGINNING + GAP if has_gap else BEGINNING
     async with hub.watch(session, after) as viewer:
         async for chunk in chunks_of(viewer, still_allowed):

@@ -67,6 +67,7 @@ def chunk_markdown(text: str, *, tokens: int, overlap: int) -> list[Chunk]:
             chunks.append(Chunk(said, body[0].number, body[-1].number, heading, before))
         if end >= len(lines):
             break
+        # At least one line further, or an overlap as long as the chunk would loop forever.
         start = max(start + 1, _overlap_start(lines, end, overlap))
     return chunks
 
@@ -117,6 +118,7 @@ def _parts(text: str, number: int, tokens: int) -> Iterator[_Line]:
     if size <= tokens:
         yield _Line(text, number, size)
         return
+    # In proportion, because a wide character is a whole token and a letter only a quarter.
     step = max(1, int(len(text) * tokens / size))
     for at in range(0, len(text), step):
         part = text[at : at + step]
@@ -148,6 +150,7 @@ def _end(lines: Sequence[_Line], start: int, tokens: int) -> int:
         used += lines[end].tokens
         end += 1
     last = end
+    # Headings and blank lines at the end go to the next chunk.
     while end < len(lines) and last > start + 1 and (lines[last - 1].level or not lines[last - 1].text.strip()):
         last -= 1
     has_text = any(not line.level and line.text.strip() for line in lines[start:last])

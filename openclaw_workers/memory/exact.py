@@ -23,6 +23,7 @@ def has_all(text: str, terms: Sequence[str]) -> bool:
 
 
 def _appears(text: str, term: str) -> bool:
+    # Not `\b`: between Chinese characters there is no word border, and a term there would never match.
     start = r"(?<![A-Za-z0-9_])" if re.match(r"[A-Za-z0-9_]", term) else ""
     end = r"(?![A-Za-z0-9_])" if re.search(r"[A-Za-z0-9_]\Z", term) else ""
     return re.search(start + re.sub(r"\\?\s+", r"\\s+", re.escape(term)) + end, text, re.IGNORECASE) is not None

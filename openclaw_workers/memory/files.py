@@ -55,6 +55,7 @@ def memory_files(roots: MemoryRoots) -> list[MemoryFile]:
     """
     found: dict[str, MemoryFile] = {}
     for file in _candidates(roots):
+        # The first name wins: a workspace may itself be one of the extra paths.
         found.setdefault(file.real, file)
     return sorted(found.values(), key=attrgetter("path"))
 
@@ -70,6 +71,7 @@ def scope_of_file(path: str, text: str) -> str:
     parts = path.split("/")
     if parts[:2] == [FOLDER, PEERS] and len(parts) > 3:
         return peer_scope(parts[2])
+    # Only the head counts: a quoted line further down must not move the file to another session's scope.
     found = _SESSION.search(text[:_SEEN_BYTES])
     return session_scope(found[1]) if found else SHARED
 
@@ -113,6 +115,7 @@ def _file(path: Path, shown: str) -> Iterator[MemoryFile]:
     except OSError:
         return
     if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES:
+        # The folder may be reached through links, the file itself may not. So only the folder is resolved.
         real = os.path.join(os.path.realpath(path.parent), path.name)
         yield MemoryFile(shown, real, info.st_mtime_ns, info.st_size)
 

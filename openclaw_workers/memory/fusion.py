@@ -50,6 +50,7 @@ def fuse(by_text: Sequence[Hit], by_vector: Sequence[Hit], weights: Weights) -> 
     """Best first. Within one search scores compare; across searches they say how sure the best one is."""
     weights = weights.normalised()
     text, vector = _relative(by_text, floor=0.0), _relative(by_vector, floor=_lowest(by_vector))
+    # Without this factor the best of bad results would score as high as a good one, and no minimum score could work.
     sure = max(_sure(by_text), max((hit.score for hit in by_vector), default=0.0) if weights.vector else 0.0)
     payloads = {hit.id: hit.payload for hit in (*by_vector, *by_text)}
 
@@ -57,6 +58,7 @@ def fuse(by_text: Sequence[Hit], by_vector: Sequence[Hit], weights: Weights) -> 
         return _bounded((weights.text * text.get(each, 0.0) + weights.vector * vector.get(each, 0.0)) * sure)
 
     ranked = [Ranked(each, score(each), payload) for each, payload in payloads.items()]
+    # The id breaks ties, so that the same search gives the same order each time.
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 

@@ -28,6 +28,7 @@ GROUP_CHUNKS = 256
 """Chunks of several documents that are embedded and written together."""
 FLUSH_CHUNKS = 2_048
 """Chunks after which their documents count as indexed. A flush waits for the disk."""
+# Never change it: ids of points that are already indexed are derived from it.
 _IDS = UUID("6f1d6ad6-3a5e-4d0c-9c4f-0d6b4c1f7c11")
 
 
@@ -113,6 +114,7 @@ class MemoryIndex:
         known = self.known(*complete, *{each.source for each in documents}.difference(complete))
         report = SyncReport(len(documents))
         given = {(each.source, each.path) for each in documents}
+        # Only where all documents are given does a missing one mean that it was deleted.
         for source, path in known.keys() - given:
             if source in complete:
                 self._remove(source, path)
@@ -128,6 +130,7 @@ class MemoryIndex:
             progress(done, len(changed))
         if written:
             self._note_documents(written)
+        # After all writes: until then searches may use an older index instead.
         if not self.is_ready():
             ready = {"kind": READY, "agent": self._agent}
             self.collection.upsert([Point(_id(self._agent, READY), ready)])
@@ -141,6 +144,7 @@ class MemoryIndex:
     def _has_changed(self, document: Document, known: Mapping[str, Any] | None) -> bool:
         if known is None or known["version"] != document.version:
             return True
+        # It was indexed by words alone while the embedder was down. Now it can get its vectors.
         return self._embedder is not None and not known.get("embedded", True)
 
     def _groups(
@@ -185,6 +189,7 @@ class MemoryIndex:
         written = {point.id for point in points}
         for document, reading in group:
             if not reading.is_addition:
+                # After the new chunks are written, so that a search in between finds the old text and not nothing.
                 self._delete_others(document, written)
         report.indexed += len(group)
         report.chunks += len(chunks)
@@ -249,6 +254,8 @@ def _ids(agent: str, document: Document, chunks: Iterable[Chunk]) -> list[str]:
     """The same text at the same path keeps its id; equal chunks of one document are counted."""
     seen, ids = Counter[str](), list[str]()
     for chunk in chunks:
+        # Messages are added later, in separate readings that cannot count each other's repeats; the line tells them
+        # apart.
         name = f"{chunk.hash} {chunk.start_line}" if chunk.is_turn else chunk.hash
         seen[name] += 1
         ids.append(_id(agent, document.source, document.path, name, str(seen[name])))

@@ -85,6 +85,7 @@ class EdgeBackend:
             return
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Never deleted: a lock on a file that another process has replaced would lock nothing.
             held = os.open(self._directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise IndexUnavailable(f"the index {self._directory} cannot be used: {error.strerror}") from error
@@ -239,6 +240,7 @@ def _request(edge: Any, query: Query) -> Any:
         corpus = _filter(edge, query.corpus) if query.corpus else None
         params = edge.SearchParams(idf=edge.IdfParams(corpus=corpus))
     else:
+        # Exact: an agent's memory is small, and an approximate search loses hits under a narrow filter.
         nearest, params = edge.Query.Nearest(query.vector, using=DENSE), edge.SearchParams(exact=True)
     return edge.QueryRequest(
         limit=query.limit,

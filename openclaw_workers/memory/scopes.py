@@ -53,6 +53,7 @@ def peer_folder(session_key: str) -> str:
     """The name of a direct chat's folder: readable, and different for different chats."""
     rest = parse_key(session_key).rest
     shown = _UNSAFE.sub("-", rest).strip("-.")[:_SHOWN_CHARS]
+    # The readable part is shortened and replaced; the hash keeps two such chats apart.
     return f"{shown}-{sha256(session_key.encode()).hexdigest()[:8]}"
 
 

@@ -73,6 +73,7 @@ class MemorySearch:
         Raises:
             IndexUnavailable: the index cannot be asked.
         """
+        # A condition without values must not become a query without the condition.
         if not visible.scopes and not visible.sees_all:
             return Found([], options.mode)
         exact = exact_terms(query)
@@ -102,6 +103,8 @@ class MemorySearch:
         early = bool(exact or options.half_life_days or options.mmr_share is not None)
         queries = []
         if options.mode != "vector" or vector is None:
+            # How rare a word is must be counted over this agent's texts alone: other agents' words must not show in
+            # the scores.
             corpus = where(kind=CHUNK, agent=visible.agent_id)
             queries.append(Query(sparse.query_vector(query), wanted, limit, corpus, with_payload=early))
         if vector is not None:
@@ -127,6 +130,7 @@ class MemorySearch:
 
     def _vector(self, query: str, options: SearchOptions, *, is_exact: bool) -> tuple[list[float] | None, str]:
         """The query's dense vector; without one, the reason."""
+        # By meaning alone nothing exact is found, and the call would cost money.
         if options.mode == "keyword" or is_exact:
             return None, ""
         if self._embedder is None:

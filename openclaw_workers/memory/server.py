@@ -45,6 +45,7 @@ class ServerBackend:
         return sorted(each.name for each in found if each.name.startswith(PREFIX))
 
     def drop(self, name: str) -> None:
+        # First, so that nobody is handed a collection that is about to go.
         self._opened.pop(name, None)
         self._ask(lambda client: client.delete_collection(name))
 
@@ -141,6 +142,7 @@ def asked(url: str, call: Callable[[], T]) -> T:
 
     try:
         return call()
+    # The client also raises ValueError, for an answer that it cannot parse.
     except (ApiException, HTTPError, ValueError) as error:
         reason = str(error).strip().splitlines()
         why = f"the Qdrant server {url} did not answer: {reason[0] if reason else type(error).__name__}"

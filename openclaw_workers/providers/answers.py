@@ -20,6 +20,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
+        # Python also reads NaN and Infinity, but neither the next request nor the stored entry could hold them.
         value = json.loads(text, parse_constant=_no_number)
     except ValueError:
         return {RAW_ARGUMENTS: text}
@@ -42,11 +43,14 @@ def finish(content: list[AssistantBlock], usage: Usage, stop_reason: StopReason,
         if stop_reason == "length":
             raise ProviderError(
                 "the model used up its output tokens before it said anything",
+                # Not CUT: the same call would run out of tokens again.
                 reason=FailureReason.UNKNOWN,
                 code="max_tokens",
                 hint="lower the thinking level, or raise the model's maxTokens",
             )
         raise ProviderError("the model's answer was empty", reason=FailureReason.CUT, code="empty_answer")
+    # The blocks decide and not the reported reason: a call that is left without a result makes the next request
+    # invalid.
     stop_reason = "toolUse" if calls else stop_reason
     return Answer(content, _guessed(usage, content) if estimated else usage, stop_reason, estimated=estimated)
 

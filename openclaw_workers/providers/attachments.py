@@ -14,6 +14,7 @@ from openclaw_workers.domain.untrusted import neutralise
 from openclaw_workers.file_access import open_regular_file
 
 _NAME_CHARS: Final = 200
+# Our own notes stand in brackets, so a file name with brackets could imitate one.
 _NO_BRACKETS: Final = str.maketrans("[]<>", "()()")
 
 ModelFiles = set[tuple[str, str]]
@@ -70,6 +71,7 @@ def _line(text: str) -> str:
 
 def _encoded(attachment: Attachment, most: int) -> str | None:
     try:
+        # Never through a link or from a pipe: a tool may have put another file at this path since.
         with open_regular_file(attachment.path) as file:
             return base64.b64encode(file.read()).decode() if 0 < os.fstat(file.fileno()).st_size <= most else None
     except OSError:

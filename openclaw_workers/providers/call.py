@@ -39,6 +39,7 @@ class Call:
 
     def scrub(self, text: str) -> str:
         """Take this call's secrets out of a text that came from outside; servers quote what they are sent."""
+        # Configured headers often carry a second credential, for example of a gateway.
         headers = (value for _, value in (*self.endpoint.headers, *self.model.headers))
         return remove_secrets(text, (self.endpoint.api_key, *headers))
 
@@ -66,6 +67,7 @@ class Call:
     def output_limit(self) -> int:
         """Tokens the answer may have. Most APIs refuse a request that, with its answer, could outgrow the window."""
         room = self.model.context_window - int(self.approx_input * _MARGIN)
+        # The estimate may be too high, so some room is always asked for. If there is none, the API reports an overflow.
         return max(min(self.model.max_tokens, room), min(self.model.max_tokens, _LEAST_OUTPUT))
 
 

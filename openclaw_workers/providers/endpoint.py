@@ -43,6 +43,7 @@ class Endpoint:
     @property
     def host(self) -> str:
         """Host and port without a password; "" for the provider's own URL."""
+        # This goes into error messages, and a URL may contain `user:password@`.
         return urlsplit(self.base_url or "").netloc.rpartition("@")[2]
 
     @property
@@ -52,6 +53,7 @@ class Endpoint:
         A failure of a mistyped key, or of another server, says nothing about the corrected one.
         """
         key = self.api_key.get_secret_value() if self.api_key else ""
+        # Hashed, because this name is stored in Redis and shown. Eight digits are enough to tell two keys apart.
         secret = repr((self.base_url, key, sorted(self.plain_headers().items())))
         return f"{self.provider}/{self.profile_id}@{hashlib.sha256(secret.encode()).hexdigest()[:8]}"
 
@@ -65,4 +67,5 @@ def _is_nearby(base_url: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:
+        # A name without a dot is a host of this network or a service of Compose.
         return "." not in host or host.endswith((".local", ".lan", ".internal"))

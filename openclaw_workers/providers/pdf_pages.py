@@ -13,6 +13,7 @@ from openclaw_workers.domain.media_types import MOST_PDF_BYTES
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PACKED: Final = re.compile(rb"/Type\s*/ObjStm\b[^\x00]{0,400}?stream\r?\n")
 """A compressed object stream, as in newer files."""
+# A small file can unpack to gigabytes; the limit holds for all its streams together.
 _MOST_UNPACKED_BYTES: Final = 50_000_000
 _PAGE_BYTES: Final = 20_000
 """Assumed bytes per page if the pages cannot be counted, as in an encrypted file. Low, to overestimate the pages."""
@@ -27,6 +28,7 @@ def pdf_pages(path: str) -> int:
         return 0
 
 
+# Size and modification time are part of the key, so that a changed file is counted again.
 @lru_cache(maxsize=256)
 def _pages(path: str, size: int, _changed: int) -> int:
     data = Path(path).read_bytes()

@@ -98,8 +98,10 @@ def endpoints_of(name: str, given: ProviderSettings) -> list[Endpoint]:
     A provider with a baseUrl may need no key. Anthropic and OpenAI always need one.
     """
     profiles = {profile.id: profile.api_key for profile in given.auth_profiles}
+    # A dict keeps the first position of a key, so profiles that `authOrder` does not name follow those that it does.
     keys: dict[str, SecretStr | None] = {each: profiles[each] for each in [*given.auth_order, *profiles]}
     if given.api_key is not None:
+        # A profile may itself be called "default"; its key wins.
         keys.setdefault("default", given.api_key)
     if not keys and given.base_url:
         keys["default"] = None

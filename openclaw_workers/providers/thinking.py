@@ -64,6 +64,7 @@ class Refusals:
             known, hidden = set(self._refused.get(model, ())), model in self._hidden
         # Two levels may have the same parameters.
         unlike = {repr(step): step for step in [*steps, {}]}
+        # The empty step is never remembered as rejected, so there is always one left.
         step = next(step for name, step in unlike.items() if name not in known or not step)
         asked = step if hidden else shown(step)
         try:
@@ -72,6 +73,8 @@ class Refusals:
             if step and refuses_level(error):
                 log.info("model.thinking_refused", model=model, step=asked, error=error.message)
                 with self._lock:
+                    # A model that hides its thinking may still accept the level, so only the request to show it is
+                    # dropped.
                     if asked != step and _ABOUT_SHOWING.search(error.message):
                         self._hidden.add(model)
                     else:

@@ -10,6 +10,7 @@ from typing import Final
 
 import httpx2
 
+# `.invalid` never resolves, so a bug here cannot send a request anywhere.
 NOWHERE: Final = "http://warm-up.invalid/v1"
 _EVENT: Final = b'event: message_stop\ndata: {"type": "message_stop"}\n\n'
 

@@ -68,4 +68,5 @@ def tool_forms(tools: Sequence[ToolSpec], api: str, convert: Callable[[ToolSpec]
 def body(fields: Mapping[str, Any], **lists: Iterable[bytes]) -> bytes:
     """A request with these fields, and under these names lists of items that are JSON already."""
     listed = (b'"%s":[%s]' % (name.encode(), b",".join(filter(None, items))) for name, items in lists.items())
+    # The encoded fields begin with a brace, which the lists before them have already opened.
     return b"{%s,%s" % (b",".join(listed), encoded(fields)[1:])

@@ -26,6 +26,7 @@ _NICENESS = 15
 """Many busy processes in a sandbox must not keep the worker, and with it other sessions, from the processor."""
 _USER = 1000
 """Who the command is inside."""
+# High enough to be clear of what the starting process has open itself.
 _FIRST_FD = 30
 _RETRY_SECONDS = 60.0
 
@@ -66,6 +67,8 @@ class Bubblewrap:
         key = (self.program, os.getuid())
         with self._asking:
             asked_at, answer = self._answers.get(key, (0.0, Availability(False)))
+            # A yes holds for the life of the process. A no is tried again, because somebody may install the program
+            # meanwhile.
             if answer.is_available or (asked_at and time.monotonic() - asked_at < _RETRY_SECONDS):
                 return answer
             answer = self._try()
@@ -77,6 +80,7 @@ class Bubblewrap:
         if shutil.which(self.program) is None:
             return Availability(False, f"the program {self.program} is not installed", INSTALL)
         home = self.files / "probe"
+        # One past the users of real sandboxes, so that the probe shares none with them.
         uid = self.uid_base + UID_COUNT if os.getuid() == 0 else None
         try:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,6 +96,7 @@ class Bubblewrap:
         return Availability(True)
 
     def launch(self, box: Box, argv: Sequence[str], *, workdir: Sequence[str], env: Mapping[str, str]) -> Launch:
+        # A read-only workspace cannot grow and must keep its owner.
         used = 0 if box.access == "ro" else give_to(box.workspace, box.uid)
         files = _OpenFiles()
         bwrap = [
@@ -107,6 +112,7 @@ class Bubblewrap:
         return Launch(
             argv=bwrap,
             cwd="/",
+            # Nothing of the worker's own environment: it holds keys.
             env={"PATH": PATH, "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "USER": "sandbox", **env},
             open_files=files.by_fd,
             staged=None if box.uid is None else str(box.workspace),
@@ -115,6 +121,7 @@ class Bubblewrap:
             rlimits=self._rlimits(box),
             niceness=_NICENESS,
             watched_dir=None if box.access == "ro" else str(box.workspace),
+            # An agent's own workspace may already be larger than the limit. Only what a command adds counts there.
             watched_bytes=disk if box.is_private else disk + used,
             max_seconds=box.limits.seconds,
             is_sandboxed=True,
@@ -124,6 +131,8 @@ class Bubblewrap:
         user = ["--uid", str(_USER), "--gid", str(_USER)]
         network = ["--share-net"] if box.has_network else []
         return [
+            # `--disable-userns`: a nested user namespace would give the command capabilities again, and kernel code
+            # to attack.
             *("--unshare-all", *network, "--unshare-user", "--disable-userns", *user, "--cap-drop", "ALL"),
             *("--die-with-parent", "--hostname", "sandbox"),
         ]
@@ -139,6 +148,7 @@ class Bubblewrap:
         for name, text in _OWN_FILES.items():
             args += ["--ro-bind-data", files.open(self._own_file(name, text.encode())), f"/etc/{name}"]
         bind = "--ro-bind" if box.access == "ro" else "--bind"
+        # Another user cannot walk down to the workspace through the worker's private directories.
         workspace = str(box.workspace) if box.uid is None else STAGED
         return [
             *args,
@@ -146,6 +156,7 @@ class Bubblewrap:
             *("--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
             *("--perms", "1777", "--size", size, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp", "--dir", "/run"),
             *(bind, workspace, WORKSPACE),
+            # Last, after all mount points were made in it.
             *("--remount-ro", "/"),
         ]
 
@@ -156,6 +167,7 @@ class Bubblewrap:
         limits = box.limits
         held = {"RLIMIT_CORE": 0, "RLIMIT_CPU": limits.cpu_seconds, "RLIMIT_FSIZE": limits.disk_bytes}
         if self.cgroups is None:
+            # The kernel counts all processes of the user, also those outside, so those are added to the limit.
             others = count_processes(os.getuid()) if box.uid is None else 0
             held |= {"RLIMIT_AS": limits.memory_bytes, "RLIMIT_NPROC": limits.processes + others}
         elif box.uid is not None:
@@ -185,6 +197,7 @@ class Bubblewrap:
             self.files.mkdir(mode=0o700, parents=True, exist_ok=True)
             beside = path.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}")
             beside.write_bytes(data)
+            # Another worker may be starting a sandbox with this file now, and must not read half of it.
             os.replace(beside, path)
         return path
 

@@ -52,6 +52,7 @@ class FoundSandbox:
     def is_due(self, now_ms: int) -> bool:
         """Whether it is to be deleted."""
         idle = now_ms - self.used_at
+        # Before all else: its files must not vanish under a running command, however old it is.
         if idle <= self.info.busy_ms:
             return False
         is_old = 0 < self.info.max_age_ms < now_ms - self.info.created_at
@@ -86,6 +87,7 @@ class SandboxDirectory:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         known = self._read(home)
         beside = home / f"{_INFO_FILE}.{os.getpid()}.tmp"
+        # The age counts from the first use, whoever uses it again.
         created = known.info.created_at if known else info.created_at
         beside.write_text(json.dumps({**asdict(info), "created_at": created}), encoding="utf-8")
         os.replace(beside, home / _INFO_FILE)
@@ -121,4 +123,5 @@ class SandboxDirectory:
         """Delete a sandbox and its own files; an agent's workspace is none of them."""
         shutil.rmtree(self.home(info.id), ignore_errors=True)
         if info.access == "none":
+            # Only a private sandbox has a user of its own. The user of a shared workspace still owns files there.
             release_uid(info.id, self.root / UIDS)

@@ -20,10 +20,12 @@ def uid_for(key: str, taken: Path, first: int) -> int:
         OSError: no user is left, or the directory cannot be written.
     """
     taken.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The hash spreads the users, so that state directories of one host seldom meet at the same one.
     start = int(sha256(f"{taken} {key}".encode()).hexdigest(), 16)
     for step in range(UID_COUNT):
         uid = first + (start + step) % UID_COUNT
         path = taken / str(uid)
+        # Creating the file is the claim: of two workers, one gets it.
         with suppress(FileExistsError), open(path, "x", encoding="utf-8") as file:
             file.write(key)
             return uid
@@ -68,6 +70,7 @@ def _give(directory: int, uid: int | None) -> int:
                         used += _give(inner, uid)
                     finally:
                         os.close(inner)
+            # A hard link to a file outside would otherwise hand that file to the sandbox.
             elif uid is not None and status.st_uid != uid and status.st_nlink == 1:
                 os.chown(name, uid, uid, dir_fd=directory, follow_symlinks=False)
     return used

@@ -49,6 +49,8 @@ def seccomp_filter(machine: str | None = None) -> bytes | None:
     refused = sorted({**own, **_COMMON}.values())
     program = [
         _instruction(_LOAD, value=_ARCHITECTURE),
+        # Numbers mean other calls on another architecture: a 32-bit program would pass the filter with forbidden
+        # ones.
         _instruction(_EQUAL, if_true=1, value=architecture),
         _instruction(_RETURN, value=_KILL),
         _instruction(_LOAD, value=_NUMBER),

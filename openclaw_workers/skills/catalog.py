@@ -82,6 +82,8 @@ class SkillCatalog:
             now = time.monotonic()
             pause = 0.0 if look_again else self._pause
             key = (agent.id, workspace, agent.skills)
+            # The limits differ: `pause` spares the disk, `until` asks again for what no file shows, such as programs
+            # in PATH.
             known = self._agents.get(key)
             if known is not None and now < min(known.looked + pause, known.until):
                 return known.skills
@@ -91,7 +93,10 @@ class SkillCatalog:
                 return known.skills
             built = self._build(scans, agent, workspace)
             if known is not None and _same(known.skills, built):
+                # The old object, because callers compare by identity: a new one would rebuild the prompt and lose its
+                # cache.
                 built = known.skills
+            # Dropping all is rare and costs one look at the disk each; it spares keeping an order of use.
             if len(self._agents) >= MOST_KEPT:
                 self._agents.clear()
             self._agents[key] = _Built(scans, now, now + JUDGED_SECONDS, built)
@@ -112,6 +117,7 @@ class SkillCatalog:
         return found
 
     def _build(self, scans: Sequence[RootScan], agent: AgentConfig, workspace: Path) -> AgentSkills:
+        # Roots come in order of precedence, so a later skill replaces an earlier one of the same name.
         by_name = {skill.name: skill for found in scans for skill in found.skills}
         offered: list[Skill] = []
         refused: list[tuple[Skill, str]] = []
@@ -178,6 +184,7 @@ def _snapshot(skills: Sequence[Skill], prompt: str, workspace: Path, home: Path)
         for skill in skills
     ]
     content = {"prompt": prompt, "skills": named, "resolvedSkills": resolved}
+    # Sorted, because all hosts must get the same version for the same list.
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
     version = int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)
     whole = {**content, "version": version}

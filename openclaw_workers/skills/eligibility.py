@@ -56,6 +56,7 @@ class SkillHost:
         if not unset:
             return ""
         where = f"set it in skills.entries.{skill.key}.env"
+        # The variable is set, but not for skills. Saying only that it is missing would send people the wrong way.
         if withheld := [name for name in unset if self.environment.get(name)]:
             return f"is not given the worker's own {', '.join(withheld)}; {where}"
         return f"needs the environment variable {', '.join(unset)}; {where}"
@@ -87,6 +88,7 @@ class SkillHost:
             return entry.env[name].get_secret_value()
         if name == skill.primary_env and entry.api_key is not None:
             return entry.api_key.get_secret_value()
+        # What every command gets anyway, such as PATH or HOME.
         return clean_environment().get(name, "")
 
     def _entry(self, skill: Skill) -> SkillEntrySettings:

@@ -25,6 +25,7 @@ def read_frontmatter(text: str) -> dict[str, Any]:
     Raises:
         BadFrontmatter: there are none, or they cannot be read.
     """
+    # Files from Windows editors begin with a byte order mark and end lines with CRLF.
     found = _FENCE.match(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     if found is None:
         raise BadFrontmatter("it does not begin with frontmatter; expected name and description between two lines ---")

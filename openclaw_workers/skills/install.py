@@ -55,6 +55,7 @@ def open_package(source: Path, scratch: Path) -> list[Package]:
     else:
         _unpack(source, unpacked)
     found = sorted(path.parent for path in unpacked.rglob(FILE_NAME))
+    # A SKILL.md inside a skill, such as an example, belongs to that skill.
     tops = [folder for folder in found if not any(other in folder.parents for other in found)]
     if not tops:
         raise BadInput(f"{source} holds no {FILE_NAME}", hint="a skill is a folder with that file in it")
@@ -87,10 +88,12 @@ def install(package: Package, root: Path, *, replace: bool = False) -> Path:
     if target.exists() and not replace:
         raise ConflictError(f"{target} exists", hint="--replace puts the new one in its place")
     root.mkdir(parents=True, exist_ok=True)
+    # In the same directory: a rename works only within one file system. Scans skip names that begin with a dot.
     with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as beside:
         ready, old = Path(beside) / "new", Path(beside) / "old"
         shutil.copytree(package.folder, ready)
         if target.exists():
+            # Two renames, so that a scan sees the old skill, none, or the new one, but never a mixture.
             target.rename(old)
         ready.rename(target)
     return target

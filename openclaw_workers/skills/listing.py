@@ -18,6 +18,7 @@ def skill_list(skills: Sequence[Skill], limits: SkillLimitsSettings, workspace: 
     """As many skills as the limits allow, in their order; empty if there is none."""
     listed = [skill for skill in skills if skill.is_listed]
     items: list[str] = []
+    # Twelve for line breaks and the digits of the count.
     room = limits.max_skills_prompt_chars - len(_OPEN) - len(_CLOSE) - len(_LEFT_OUT) - 12
     for skill in listed[: limits.max_skills_in_prompt]:
         item = _item(skill, workspace, home)
@@ -47,5 +48,6 @@ def _item(skill: Skill, workspace: Path, home: Path) -> str:
         "description": skill.description,
         "location": location(skill, workspace, home),
     }
+    # Others write these texts; unescaped, one could close the list and continue as the system prompt.
     lines = [f"  <{name}>{escape(value)}</{name}>" for name, value in fields.items() if value]
     return "\n".join(["<skill>", *lines, "</skill>"])

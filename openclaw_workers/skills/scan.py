@@ -72,6 +72,7 @@ class _Scanner:
     def _top(self) -> str:
         """The directory with the skills: of a repository whose root is given, its own `skills`."""
         nested = os.path.join(self._root.path, "skills")
+        # Noted even if it is missing, so that creating it later counts as a change.
         self._marks[nested] = mark_of(nested)
         has_skills = self._marks[nested] is not None and any(
             os.path.isfile(os.path.join(nested, name, FILE_NAME)) for name in _names(nested)
@@ -82,6 +83,7 @@ class _Scanner:
         """Files that may be skills, by name, each with whether it stands alone."""
         self._marks[folder] = mark_of(folder)
         own = os.path.join(folder, FILE_NAME)
+        # Also a broken link: it is reported as a problem instead of being skipped.
         if os.path.lexists(own):
             yield own, False
             return
@@ -98,6 +100,7 @@ class _Scanner:
                 self._left -= 1
                 if depth < MAX_DEPTH and self._stays_inside(path):
                     yield from self._candidates(path, depth + 1)
+            # Single files only at the top: inside a folder, Markdown files belong to the skill there.
             elif depth == 0 and name.endswith(".md") and name.lower() not in _NOT_SKILLS:
                 self._left -= 1
                 yield path, True
@@ -131,10 +134,12 @@ class _Scanner:
 
     def _text(self, path: str) -> str:
         most = self._limits.max_skill_file_bytes
+        # Without blocking: opening a named pipe would wait for a writer forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not os.path.isfile(path):
                 raise BadFrontmatter("it is not a regular file")
+            # One more than allowed shows that there is more; the file may still be growing.
             data = file.read(most + 1)
         if len(data) > most:
             raise BadFrontmatter(f"it has more than {most:,} bytes (skills.limits.maxSkillFileBytes)")

@@ -97,6 +97,7 @@ def parse_skill(text: str, path: str, source: Source, *, is_flat: bool = False) 
     fields = read_frontmatter(text)
     block = metadata_block(fields)
     fallback = os.path.basename(path).removesuffix(".md") if is_flat else os.path.basename(os.path.dirname(path))
+    # One more than allowed, so that a name that is too long is refused and not shortened to another one.
     name = safe_line(_text(fields, "name"), MAX_NAME_CHARS + 1) or fallback
     if len(name) > MAX_NAME_CHARS:
         raise BadFrontmatter(f"its name has more than {MAX_NAME_CHARS} characters; shorten it")

@@ -33,6 +33,7 @@ async def test_channel(call: Call[NoInput, ChannelTestInput]) -> dict[str, Any]:
 
 async def _sent(call: Call[Any, Any], account: ChannelAccount, chat: str) -> str:
     outbox, run = call.context.stores.outbox, call.context.call
+    # Through the outbox and not by the adapter: only the process that holds the route's lease may send.
     message = await run(put_test_message, outbox, account, chat)
     for _ in range(int(SEND_SECONDS / LOOK_SECONDS)):
         sent = await run(sent_as, outbox, message)

@@ -36,6 +36,7 @@ def check_config(call: Call[NoInput, ConfigCheckInput]) -> dict[str, Any]:
     if call.body.text is None:
         return _checked(loaded.source, loaded.state_dir)
     with _stored(call.body) as path:
+        # The temporary path means nothing to whoever sent the text.
         return {**_checked(path, loaded.state_dir), "source": None}
 
 

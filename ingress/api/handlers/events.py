@@ -17,6 +17,7 @@ _EVENT_ID = re.compile(r"\d{1,15}(-\d{1,15})?")
 async def follow_session(call: Call[EventsQuery, NoInput]) -> EventStream:
     key = await call.context.call(existing_key, call)
     last = call.request.headers.get("last-event-id", "")
+    # Browsers send this header when they reconnect, so it is newer than the `after` of the URL.
     after = last if _EVENT_ID.fullmatch(last) else call.query.after
     # Before the answer begins: whoever has read its head sees all that happens after that.
     has_gap = after is not None and await call.context.hub.has_forgotten(key, after)

@@ -49,6 +49,7 @@ def answer(call: Call[NoInput, AnswerInput]) -> dict[str, Any]:
 
 
 def revoke(call: Call[NoInput, RevokeInput]) -> dict[str, Any]:
+    # 404, not 403: a bound token must not learn which other agents exist.
     if call.principal.agent not in (None, call.body.agent_id):
         raise NotFound(f"no agent {call.body.agent_id!r}")
     return revoked_answer(call.context, call.body.agent_id, call.body.what)

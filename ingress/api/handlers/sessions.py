@@ -40,6 +40,7 @@ def session_trees(call: Call[SessionTreesQuery, NoInput]) -> dict[str, Any]:
     if call.query.key is not None:
         session_key_of(call, call.query.key)
         wanted, _ = find_session(call.context, call.query.key)
+    # Filtered before the trees are built, so that a hidden parent does not show even as a root.
     rows = [row for row in reader.each_session(500) if call.principal.may_see(row.session_key)]
     main_key = call.context.session_rules.main_key
     trees = [session_tree_json(root, reader.control, main_key) for root in build_session_trees(rows, wanted)]
@@ -52,6 +53,7 @@ def resolve_session(call: Call[ResolveQuery, NoInput]) -> dict[str, Any]:
         raise BadInput("expected either key or label")
     if query.key is not None:
         return _details(call, session_key_of(call, query.key))
+    # Two are enough to see that the label is not unique.
     found = recent_sessions(installation, 2, call.principal.agent, label=query.label)
     if len(found) != 1:
         raise (BadInput if found else NotFound)(f"{len(found) or 'no'} sessions have the label {query.label!r}")
@@ -67,6 +69,7 @@ def patch_session(call: Call[NoInput, SessionPatch]) -> dict[str, Any]:
     wanted = call.body.model_dump(by_alias=True, exclude_unset=True)
     fields = row_fields(installation.settings, key, wanted, call.principal.authority)
     check_label_is_free(installation, key, fields.get("label", ""))
+    # It may have been deleted since `existing_key`, and a write must not create it again (rule 19).
     if fields and not installation.stores.sessions.patch(key, fields):
         raise NotFound(f"no session {key}")
     return _details(call, key)

@@ -42,6 +42,7 @@ def add_skills(call: Call[NoInput, SkillPackageInput]) -> dict[str, Any]:
     require_unbound(call, "add skills")
     body = call.body
     try:
+        # Strict: without it, characters that are no base64 would be skipped and a damaged file accepted.
         packed = base64.b64decode(body.data.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError) as error:
         raise BadInput("data is not base64") from error

@@ -79,6 +79,7 @@ class TelegramAdapter:
             return SentPart(await self._client.send(await self._target(route), part))
         except ChatUnavailable as error:
             note = {"at": now_ms(), "reason": error.reason}
+            # Noted, so that nothing more is put into the outbox for a chat that does not take it.
             await self._call(self._channels.block, self._account, route.to, note)
             raise
 

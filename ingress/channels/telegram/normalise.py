@@ -71,6 +71,7 @@ def normalise(
     if not found or not _is_of_person(found[0]):
         return None
     media = tuple(each for message in found for each in _media(message))
+    # In an album only one part has the caption, and not always the first.
     spoken = next((message for message in found if message.caption), found[0])
     words = "\n".join(filter(None, [spoken.text or spoken.caption or "", *_described(found[0])]))
     if not words and not media:
@@ -92,6 +93,7 @@ def _pressed(query: Any, me: Me, account_id: str, capabilities: tuple[str, ...])
         return None  # the message is too old for Telegram to show it
     inbound = _inbound(message, me, account_id, capabilities)
     who = _sender(query.from_user, None)
+    # The message is the bot's own, with the text above the buttons. Only place and topic of it count.
     changes = {**who, "text": query.data, "message_id": f"button-{query.id}", "replies_to_bot": True, "reply": None}
     return Received(inbound.model_copy(update=changes), button=query.id)
 
@@ -179,6 +181,7 @@ def _mentions(message: Message, me: Me) -> bool:
         if entity.type == MessageEntity.TEXT_MENTION:
             if entity.user is not None and entity.user.id == me.id:
                 return True
+        # A command in a group names the bot at its end: `/stop@name`.
         elif text.lower().endswith(own):
             return True
     return False

@@ -109,6 +109,8 @@ class Poller:
                 raise AccountLost(f"another process receives for {self._account.name}")
             if updates:
                 self._received()
+            # Otherwise it asks again with nothing new, only to see whether there is room. Telegram keeps updates for
+            # a day.
             if waiting <= MOST_WAITING:
                 return
             updates = {}
@@ -119,11 +121,13 @@ class Poller:
         if not self._failures:
             self._failing_since = now
         self._failures += 1
+        # A webhook of an earlier configuration would keep all updates from us.
         if isinstance(error, Conflict) and "webhook" in str(error).lower():
             await self._remove_webhook()
         words = self._words(error)
         log.warning("telegram.poll_failed", account=self._account.name, error=words, failures=self._failures)
         await self._note(lastError=words, lastErrorAt=str(now_ms()))
+        # A conflict or a wrong token is the same on every host, so giving the account away would not help.
         if now - self._failing_since > self._times.give_up and not isinstance(error, Conflict | InvalidToken):
             raise Unreachable(words)
         await asyncio.sleep(self._pause(error))

@@ -87,6 +87,7 @@ class TelegramReceiver:
                 log.info("telegram.receiving", account=self._account.account_id)
                 await asyncio.sleep(await self._receive(claim))
         finally:
+            # Given back on the way out, so that another process need not wait until the lease ends.
             await asyncio.shield(self._lease.release())
 
     async def _receive(self, claim: Claim) -> float:
@@ -154,6 +155,7 @@ class TelegramReceiver:
     async def _handle(self, updates: Sequence[dict[str, Any]]) -> None:
         """Accept one message. Handling it again changes nothing."""
         assert self._me is not None
+        # First, because a change of membership carries no message and ends here.
         await self._note_membership(updates[0])
         received = normalise(updates, self._me, account_id=self._account.account_id, capabilities=self._capabilities)
         if received is None or (received.is_edit and self._settings.edits == "ignore"):

@@ -24,9 +24,11 @@ def render(message: OutgoingMessage, *, rich: bool = False) -> list[Part]:
     text = "\n\n".join(filter(None, [message.text, _listed(rows) if as_text else ""]))
     pieces = [piece.payload() for piece in split(styled(text))]
     if rich and _is_rich(pieces, text):
+        # The plain form is stored with it: if the server does not know rich messages, it is sent instead.
         pieces = [{"rich": True, "text": text, "plain": pieces}]
     parts = [Part(payload=payload) for payload in pieces]
     if parts and rows and not as_text:
+        # On the last text, so that they stand below the whole message.
         parts[-1] = _with(parts[-1], buttons=[[each.model_dump() for each in row] for row in rows])
     parts += [Part(file=file) for file in message.files]
     if parts and message.reply_to.isdecimal():

@@ -32,6 +32,7 @@ def split(whole: Styled, limit: int = MAX_TEXT) -> list[Styled]:
 
 
 def _end_of_piece(whole: Styled, units: list[int], start: int, limit: int) -> int:
+    # Telegram counts UTF-16 units, so an emoji may count as two.
     end = bisect_right(units, units[start] + limit) - 1
     inside = [each for each in whole.entities if each.start < end and each.end > start]
     if len(inside) > MAX_ENTITIES:
@@ -40,6 +41,7 @@ def _end_of_piece(whole: Styled, units: list[int], start: int, limit: int) -> in
         return len(whole.text)
     for each in inside:
         fits = units[each.end] - units[each.start] <= limit
+        # A code block that begins after the start moves to the next message as a whole.
         if each.type == "pre" and each.start < end < each.end and each.start > start and fits:
             return each.start
     return _break_before(whole.text, start, end, [each for each in inside if each.end - each.start < limit])

@@ -21,6 +21,7 @@ class CachedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         hashes = [sha256(text.encode()).hexdigest() for text in texts]
+        # Part of the key: vectors of two models cannot be compared.
         name = f"{self.provider}/{self.model}"
         known = dict(zip(hashes, self._cache.get(name, hashes), strict=True))
         missing = {each: text for each, text in zip(hashes, texts, strict=True) if known[each] is None}

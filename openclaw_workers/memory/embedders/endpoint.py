@@ -54,6 +54,7 @@ class EndpointEmbedder:
         return len(self.embed(["dimensions"])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        # APIs refuse an empty text, and every text must get a vector.
         batches = list(_batches([text if text.strip() else "." for text in texts]))
         if len(batches) == 1:
             return self._call(batches[0])
@@ -69,6 +70,7 @@ class EndpointEmbedder:
         if len(answer.data) != len(batch):
             raise EmbedderUnavailable(f"{self.provider}/{self.model} gave {len(answer.data)} of {len(batch)} vectors")
         usage = getattr(answer, "usage", None)
+        # The order of the answer is not promised; the index is.
         vectors = [_unit(each.embedding) for each in sorted(answer.data, key=lambda each: each.index)]
         return Embedded(vectors, usage.total_tokens if usage else tokens)
 

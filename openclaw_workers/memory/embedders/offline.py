@@ -39,6 +39,7 @@ class OfflineEmbedder:
         self._loading = Lock()
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        # Two threads that load at once would hold the table twice.
         with self._loading:
             files = self._files
         found: list[list[float]] = []
@@ -59,6 +60,7 @@ class OfflineEmbedder:
 
             tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
             tokenizer.no_padding()
+            # The tokenizer's file sets a padding and a length for training. Here both would change the mean.
             tokenizer.no_truncation()
             return _Files(tokenizer, _mapped(folder / WEIGHTS))
         except Exception as error:

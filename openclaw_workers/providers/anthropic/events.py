@@ -38,6 +38,7 @@ class Reader:
                 yield UsageSoFar(self._usage, self._estimated)
             case "content_block_start":
                 self._blocks[event.index] = {**event.content_block.to_dict(), "json": ""}
+                # The API leaves this text empty. Compatible servers may send the first piece here.
                 if opening := self._blocks[event.index].get("text"):
                     yield TextDelta(opening)
             case "content_block_delta":
@@ -85,6 +86,7 @@ class Reader:
         Raises:
             ProviderError: the stream is incomplete, or the answer is empty.
         """
+        # A proxy that gives up closes the connection cleanly; only these two events prove that nothing is missing.
         if not self._ended or self._stop is None:
             raise cut()
         content = [built for _, block in sorted(self._blocks.items()) if (built := _built(block)) is not None]
@@ -114,9 +116,11 @@ def _built(block: dict[str, Any]) -> AssistantBlock | None:
         case "thinking":
             return ThinkingBlock(thinking=block.get("thinking", ""), signature=block.get("signature") or None)
         case "redacted_thinking":
+            # The API wants sealed thinking back unchanged. The prefix says which kind of block it was.
             return ThinkingBlock(thinking="", signature=f"{REDACTED}{block.get('data', '')}")
         case "tool_use":
             given = block.get("input") or {}
+            # Without argument deltas, the whole input came with the start of the block.
             arguments = parse_arguments(block["json"]) if block["json"] else given
             return ToolCallBlock(id=block["id"], name=block["name"], arguments=arguments)
         case _:

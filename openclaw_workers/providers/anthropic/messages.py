@@ -49,6 +49,8 @@ def request_body(call: Call, step: Parameters) -> bytes:
     if not request.tools:
         return body(fields, messages=messages)
     *tools, last = request.tools
+    # Built for each request: the cached form must stay without a mark, because another set of tools has another last
+    # one.
     marked = encoded({**_tool(last), "cache_control": _CACHED})
     return body(fields, messages=messages, tools=[*tool_forms(tools, "messages", _tool), marked])
 
@@ -63,6 +65,7 @@ _NO_INPUT: Final = {"type": "object", "properties": {}}
 def _system(call: Call) -> list[Block]:
     blocks: list[Block] = []
     if call.request.system:
+        # The mark stands before the tail, which differs between sessions: all sessions of an agent share this part.
         blocks.append({"type": "text", "text": call.request.system, "cache_control": _CACHED})
     if call.request.system_tail:
         blocks.append({"type": "text", "text": call.request.system_tail})
@@ -77,9 +80,11 @@ def _messages(entries: Sequence[TranscriptEntry], call: Call) -> list[bytes]:
         return [{"role": _role(entry), "content": blocks}] if blocks else []
 
     forms = wire_forms(entries, f"{call.endpoint.provider} {call.model.ref} messages", convert)
+    # An answer without text or calls becomes nothing; the mark belongs on the last message that is sent.
     while forms and not forms[-1]:
         forms.pop()
     if forms and _role(entries[len(forms) - 1]) == "user":
+        # Converted again: the kept form must have no mark, which moves with each call, and no line of this worker.
         newest = convert(entries[len(forms) - 1])
         newest[-1]["content"][-1]["cache_control"] = _CACHED
         if call.worker_line:
@@ -99,6 +104,8 @@ def _in_turns(entries: Sequence[TranscriptEntry], forms: Sequence[bytes]) -> lis
         if not message:
             continue
         if role == last:
+            # Both are JSON that we wrote ourselves, so joining the bytes is safe and spares parsing a long
+            # conversation.
             turns[-1] = turns[-1].removesuffix(b"]}") + b"," + message.removeprefix(_OPENING[role])
         else:
             turns.append(message)
@@ -136,6 +143,7 @@ def is_own(entry: AssistantEntry, call: Call) -> bool:
 def _said(entry: UserEntry, model: ModelInfo) -> list[Block]:
     blocks = [_text(block.text) for block in entry.content if block.text.strip()]
     blocks += [_attached(each, model) for each in entry.attachments]
+    # The API refuses empty content, and leaving out the turn would put two answers in a row.
     return blocks or [_text("(empty message)")]
 
 
@@ -176,6 +184,7 @@ def _answered(entry: AssistantEntry, *, own: bool) -> list[Block]:
             case ToolCallBlock():
                 name = plain_name(block.name)
                 blocks.append({"type": "tool_use", "id": _id(block.id), "name": name, "input": block.arguments})
+    # The API refuses an assistant message that ends with thinking.
     return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
 
 

@@ -26,6 +26,7 @@ from openclaw_workers.providers.warm_up import NOWHERE, canned_client
 
 _OWN_URL: Final = "https://api.anthropic.com"
 _NO_KEY: Final = "none"
+# Tokens. 1024 is the least that the API accepts.
 _BUDGETS: Final = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 32_768}
 _EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 
@@ -88,6 +89,7 @@ def _once(call: Call, step: Parameters, cancel: Cancel) -> Iterator[StreamEvent]
     reader = Reader(call.estimated_input())
     client = CLIENTS.of(call.endpoint)
     try:
+        # Only the opening: `read_events` makes each later read interruptible itself.
         with interruptible_by(cancel):
             events = _open(client, request_body(call, step), call.headers())
         yield from read_events(events, reader, call.endpoint, cancel)
@@ -114,6 +116,7 @@ def _client(endpoint: Endpoint) -> anthropic.Anthropic:
     return anthropic.Anthropic(
         api_key=key,
         base_url=endpoint.base_url or _OWN_URL,
+        # The engine retries. A retry inside the SDK would be billed but not in the ledger, and would ignore cooldowns.
         max_retries=0,
         default_headers={**older, **endpoint.plain_headers()},
         open_telemetry=False,

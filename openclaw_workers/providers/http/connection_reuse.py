@@ -26,6 +26,7 @@ class ReusingTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx2.SyncByteStream)
+        # The cancel is taken now: the response is closed outside of `interruptible_by`, where this thread has none.
         response.stream = _ReusableStream(response.stream, current_cancel())
         return response
 

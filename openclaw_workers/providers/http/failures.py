@@ -17,6 +17,7 @@ from typing import Any, Final
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.call import Call
 
+# Gateways answer with whole HTML pages, and this text reaches chats and run records.
 _SHOWN_CHARS: Final = 500
 _OTHER_MODEL: Final = "name one that is served there, by /model {0}/... or in agents.defaults.model"
 """We do not ask a server which models it has, and the default one may be missing there."""
@@ -98,6 +99,7 @@ _UNITS: Final = {
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
     **dict.fromkeys(("h", "hour", "hours"), 3600.0),
 }
+# A longer or negative wait comes from a wrong clock or a misread unit, so it is ignored.
 _LONGEST_WISH: Final = 86_400.0 * 7
 
 _NETWORK: Final = {"APIConnectionError", "APITimeoutError", "TransportError", "OSError"}
@@ -120,7 +122,9 @@ def _rule(
 
 
 _RULES: Final = (
+    # First, because it is the only one that compaction cures; some servers report it with a status of 500.
     _rule(FailureReason.CONTEXT_OVERFLOW, {413}, when={None, 400, 422, 500}, words=_OVERFLOW),
+    # Before rate limits: an empty account is also reported as 429, but waiting does not refill it.
     _rule(FailureReason.BILLING, {402}, when={None, 400, 403, 429}, words=_BILLING),
     _rule(FailureReason.RATE_LIMIT, {429, 529}, when={None, 500}, words=_LIMITED),
     _rule(FailureReason.MODEL_NOT_FOUND, when={403}, words=_NOT_THIS_MODEL),
@@ -140,6 +144,7 @@ def reason_for(status: int | None, text: str) -> FailureReason:
     failed = status if status and status >= 400 else None
     for rule in _RULES:
         if failed in rule.always or (failed in rule.when and rule.words.search(text)):
+            # "Request too large ... tokens per minute" names a rate limit. Compaction would not help; waiting does.
             if rule.reason is FailureReason.CONTEXT_OVERFLOW and _PER_MINUTE.search(text):
                 continue
             return rule.reason
@@ -161,11 +166,13 @@ def to_provider_error(error: Exception, call: Call, *, begun: bool = False) -> P
     elif broken:
         to, root = f" to {call.endpoint.host}" if call.endpoint.host else "", _root(error)
         code = code or _connection_failure(root)
+        # A server that cannot be reached is handled like one that does not answer: another endpoint may work.
         reason, message = FailureReason.TIMEOUT, f"no connection{to}: {_shown(root)}"
     else:
         reason, message = reason_for(facts.failed_with, f"{facts.code} {facts.message}"), facts.message
     request_id = getattr(error, "request_id", None) or headers.get("x-request-id") or headers.get("request-id")
     return ProviderError(
+        # Scrubbed before it is cut: half a key at the cut would not be recognised.
         call.scrub(f"{call.endpoint.provider}: {message}")[:_SHOWN_CHARS],
         reason=reason,
         status=facts.failed_with,
@@ -203,6 +210,7 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     said = _SAID.search(message)
     amounts = [(float(number), _UNITS.get(unit.lower())) for number, unit in _AMOUNT.findall(said[1] if said else "")]
     known = [number * unit for number, unit in amounts if unit is not None]
+    # An unknown unit means that the text was misread, so the whole wait is ignored.
     return _believable(sum(known)) if known and len(known) == len(amounts) else None
 
 
@@ -230,6 +238,7 @@ def _facts(error: Exception) -> _Facts:
         if message and (param := inner.get("param")) and str(param) not in str(message):
             message = f"{message} ({param})"
         details = inner.get("details")
+        # The most specific first: `type` is often no more than "invalid_request_error".
         words = [details.get("error_code") if isinstance(details, dict) else None, inner.get("code"), inner.get("type")]
     code = next((str(word) for word in words if word), "")
     status = getattr(error, "status_code", None)

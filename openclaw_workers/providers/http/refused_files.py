@@ -39,10 +39,13 @@ def withhold_refused_files(call: Call, events: Iterator[StreamEvent]) -> Iterato
         yield from events
     except ProviderError as error:
         about = error.reason is FailureReason.FORMAT and _ABOUT_FILE.search(f"{error.code or ''} {error.message}")
+        # An inner layer may have found the reason already (a thinking level, a field). One change at a time shows
+        # what helped.
         if about and not error.will_differ and (files := _try_without(call)):
             log.warning("model.files_refused", model=call.model.ref, count=len(files), error=error.message)
             error.will_differ = True
         raise
+    # The call succeeded, so what was withheld for it was the culprit and stays withheld.
     if _tried:
         _tried.difference_update(model_files(call.model, chain.from_iterable(_attached(call))))
 

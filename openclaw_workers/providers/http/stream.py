@@ -35,6 +35,7 @@ def read_events(events: Any, reader: EventReader, endpoint: Endpoint, cancel: Ca
         ProviderError: the stream is incomplete, the answer is empty, or an event does not match the API.
     """
     try:
+        # Closes the response, also when the caller stops reading, so that the connection returns to its pool.
         with events:
             for event in each(iter(events), cancel):
                 yield from map(_with_text, reader.take(fields_of(event)))

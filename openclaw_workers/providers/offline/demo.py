@@ -33,6 +33,7 @@ def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
     """Answer everything since the last answer: tool results first, then messages."""
     asked: UserEntry | None = None
     new = _unanswered(request)
+    # Reported together: a fan-out has one result per child, and a sentence each would be a long list of the same.
     spawns = [entry for entry in new if isinstance(entry, ToolResultEntry) and entry.tool_name == SPAWN]
     replies = [Reply(describe_spawns(spawns))] if spawns else []
     for entry in new:

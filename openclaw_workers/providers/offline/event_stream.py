@@ -87,6 +87,7 @@ def words(text: str) -> list[str]:
 def deltas(parts: Sequence[str], cancel: Cancel, *, gap_seconds: float = 0) -> Iterator[TextDelta]:
     """Stream the parts, with a pause between two of them."""
     for index, part in enumerate(parts):
+        # Not before the first part, so that a viewer sees at once that the answer has begun.
         if index and gap_seconds:
             cancel.wait(gap_seconds)
         else:

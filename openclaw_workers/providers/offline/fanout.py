@@ -38,6 +38,7 @@ _LEAD = re.compile(
     r"\s*(?:(?:each|分别|各自)\s*)?",
     re.IGNORECASE,
 )
+# `1,000` is one number, not two items.
 _SEPARATOR = r"(?:,(?!\d{3}\b)\s*and\b|,(?!\d{3}\b)|[，、]|\band\b|和|及|与)"
 _NUMBER_LIST = re.compile(rf"\d{{1,6}}(?:\s*{_SEPARATOR}\s*\d{{1,6}})+", re.IGNORECASE)
 _ITEM_MARK = re.compile(r"\A\s*(?:(?:\d{1,2}[.)、]|[-*•])\s+)?(?:(?:and|then|to)\s+)?", re.IGNORECASE)
@@ -74,6 +75,7 @@ def _tasks(task: str, many: int | None, understood: Callable[[str], bool], *, li
         items = _items(task, r"[;；\n]")
         if len(items) > 1:
             return items
+        # A list of numbers inside a quoted command belongs to the command.
         numbers = [] if "`" in task else _by_number(task)
         if numbers and many in (None, len(numbers)):
             return numbers

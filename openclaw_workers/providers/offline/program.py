@@ -79,6 +79,7 @@ def read_program(text: str) -> list[Step] | None:
     found = _find_object(text)
     if found is None:
         start = text.find("{")
+        # A brace in an ordinary sentence is no program; only what looks like an attempt gets an error message.
         meant = start >= 0 and ('"steps"' in text or start == 0)
         return [_refusal(_json_problem(text[start:]))] if meant else None
     try:
@@ -100,6 +101,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
     while start >= 0:
         try:
             value, _ = _DECODER.raw_decode(text, start)
+        # Deep nesting makes the decoder raise RecursionError, which would end the turn as a fault of ours.
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict) and "steps" in value:

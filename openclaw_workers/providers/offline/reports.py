@@ -83,6 +83,7 @@ def _children(text: str) -> list[_Child]:
     found: list[_Child] = []
     in_result, closing = False, ""
     for line in text.splitlines():
+        # A child chooses what its result says, so a `status:` line in it must not count as the child's own.
         field = None if closing else _FIELD.match(line)
         if closing and line.lstrip().startswith(closing):
             in_result, closing = False, ""

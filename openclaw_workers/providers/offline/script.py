@@ -38,10 +38,12 @@ def stream(request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
     if step.fail not in {None, CRASH, FailureReason.CUT}:
         raise _failure(FailureReason(str(step.fail)))
     text = step.text + _echo(request) if step.echo else step.text
+    # A cut or crash comes in the middle: half of the text has been shown by then.
     said = text if step.fail is None else text[: (len(text) + 1) // 2]
     yield from deltas(pieces(said, step.chunks), cancel, gap_seconds=step.chunk_delay_ms / 1000)
     if step.fail == CRASH:
         os.kill(os.getpid(), signal.SIGKILL)
+    # A stream that ends without an answer is what a cut connection looks like.
     if step.fail is None:
         calls = [Call(call.tool, call.input) for call in step.calls]
         yield answer(text, call_blocks(request, asked, calls), usage)
@@ -52,6 +54,7 @@ def _next_step(request: ModelRequest) -> tuple[UserEntry | None, Step]:
     if current is None:
         return None, Step(text=f"There is no program in this conversation. {EXPECTED}")
     asked, steps, answers = current
+    # A failed call leaves no answer, but its step is done: a retry gets the next step and not the same failure.
     index = answers + request.failed_calls
     if index < len(steps):
         return asked, steps[index]

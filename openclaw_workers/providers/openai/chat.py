@@ -61,6 +61,7 @@ class _Reader:
         self.begun = False
 
     def take(self, chunk: Any) -> Iterator[StreamEvent]:
+        # No chunk says what the input cost until the last one, so an abandoned call is counted by the estimate.
         if not self.begun:
             self.begun = True
             yield UsageSoFar(self._usage, estimated=True)
@@ -70,12 +71,14 @@ class _Reader:
             self._usage = counted(usage.prompt_tokens or 0, usage.completion_tokens or 0, details)
             self._estimated = False
             yield UsageSoFar(self._usage)
+        # The chunk with the usage has no choices. We never ask for more than one.
         for choice in (chunk.choices or [])[:1]:
             self._stop = choice.finish_reason or self._stop
             if choice.delta is not None:
                 yield from self._grow(choice.delta)
 
     def _grow(self, delta: Any) -> Iterator[StreamEvent]:
+        # DeepSeek's name and OpenRouter's. Some servers send both with the same text.
         for field in ("reasoning_content", "reasoning"):
             if isinstance(thought := getattr(delta, field, None), str):
                 self._thoughts += thought
@@ -119,5 +122,6 @@ class _Reader:
             yield decline(content, self._usage, DECLINED, estimated=self._estimated)
             return
         for _, called in sorted(self._calls.items()):
+            # A result must name its call, so a call without an id gets one.
             content.append(call_block(called.id or f"call_{uuid4().hex[:24]}", called.name, called.arguments))
         yield finish(content, self._usage, _STOPS.get(self._stop, "stop"), estimated=self._estimated)

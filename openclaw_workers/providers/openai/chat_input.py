@@ -60,9 +60,11 @@ def _messages(call: Call, *, thoughts: bool) -> list[bytes]:
     entries, line = call.request.messages, call.worker_line
     kept = entries[:-1] if line else entries
     messages = wire_forms(kept, f"{call.model.ref} chat {thoughts}", convert)
+    # From the end, so that each insertion leaves the earlier indices valid.
     for index, files in reversed(files_of_results(kept)):
         messages.insert(index + 1, joined(_files(files, call.model)))
     if line:
+        # Not from the kept forms: the line differs between workers and must not stay with the entry.
         newest = convert(entries[-1])
         newest[-1]["content"] = _with(newest[-1]["content"], line)
         messages.append(joined(newest))
@@ -121,6 +123,7 @@ def _answered(entry: AssistantEntry) -> list[Message]:
     calls = [_call(block) for block in entry.content if isinstance(block, ToolCallBlock)]
     if not text and not calls:
         return []
+    # Null, not an empty string: so the API itself writes an answer that is nothing but tool calls.
     message: Message = {"role": "assistant", "content": text or None}
     if calls:
         message["tool_calls"] = calls

@@ -56,6 +56,7 @@ def counted(whole_input: int, output: int, details: Any) -> Usage:
     """OpenAI counts what came from the cache, and what went there, as input too."""
     read_tokens = getattr(details, "cached_tokens", None) or 0
     written = getattr(details, "cache_write_tokens", None) or 0
+    # Prices differ for the three kinds, so each token may count only once.
     fresh = max(0, whole_input - read_tokens - written)
     return Usage(input=fresh, output=output, cache_read=read_tokens, cache_write=written)
 
@@ -69,6 +70,7 @@ def plain_id(call_id: str) -> str:
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)
     if len(plain) <= _ID_CHARS:
         return plain
+    # The hash keeps two long ids with the same beginning apart; a call and its result get the same short id.
     return f"{plain[: _ID_CHARS - 9]}_{hashlib.sha256(call_id.encode(errors='replace')).hexdigest()[:8]}"
 
 
@@ -95,6 +97,7 @@ def _client(endpoint: Endpoint) -> openai.OpenAI:
     return openai.OpenAI(
         api_key=endpoint.api_key.get_secret_value() if endpoint.api_key else _NO_KEY,
         base_url=endpoint.base_url or _OWN_URL,
+        # The engine retries. A retry inside the SDK would be billed but not in the ledger, and would ignore cooldowns.
         max_retries=0,
         default_headers=endpoint.plain_headers(),
         http_client=http_client(endpoint.idle_seconds),

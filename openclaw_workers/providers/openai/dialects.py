@@ -38,6 +38,7 @@ class Dialects:
         Raises:
             ProviderError: with `will_differ` set if the error names another field, which the next call will change.
         """
+        # Without a base URL it is OpenAI itself, where the new name always works: no first call has to fail.
         wanted = self._wanted.get(call.model.ref, frozenset()) | ({NEW_LIMIT} if not call.endpoint.base_url else set())
         try:
             yield from ask(wanted)

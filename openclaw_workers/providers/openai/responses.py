@@ -36,6 +36,7 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
             _shown,
         )
 
+    # "output" is a common word. Only where results with files are sent can an error with it mean this dialect.
     has_parts = any(entry.files for entry in call.request.messages if isinstance(entry, ToolResultEntry))
     return RESPONSES_DIALECTS.stream(call, ask) if has_parts else ask(frozenset())
 
@@ -75,6 +76,8 @@ class _Reader:
                 self._refusal += event.delta
                 yield TextDelta(event.delta)
             case "response.output_item.done":
+                # The finished item, not the collected deltas: it alone has the sealed reasoning and the complete
+                # arguments.
                 self._items[event.output_index] = _blocks(event.item)
             case "response.completed" | "response.incomplete":
                 self._settle(event.response)
@@ -127,6 +130,7 @@ def _thoughts(item: Any) -> list[AssistantBlock]:
     sealed = item.encrypted_content
     if not sealed:
         return [ThinkingBlock(thinking=summary)] if summary else []
+    # The whole item is kept as the signature, because the API wants it back with its id and its summary.
     again = {
         "type": "reasoning",
         "id": item.id,

@@ -57,6 +57,7 @@ def request_body(call: Call, wanted: Collection[str], step: Parameters) -> bytes
 def _tool(tool: ToolSpec) -> Item:
     schema = tool.input_schema or {"type": "object", "properties": {}}
     named = {"name": tool.name, "description": tool.description}
+    # Strict mode, the default here, refuses schemas with optional fields; Chat Completions has it off by default.
     return {"type": "function", **named, "parameters": schema, "strict": False}
 
 
@@ -66,6 +67,7 @@ def _items(call: Call, *, text_results: bool) -> list[bytes]:
 
     entries, line = call.request.messages, call.worker_line
     kept = entries[:-1] if line else entries
+    # The name needs no `text_results`: that changes only entries with files, which are never kept.
     items = wire_forms(kept, f"{call.endpoint.provider} {call.model.ref} responses", convert)
     if text_results:
         for index, files in reversed(files_of_results(kept)):

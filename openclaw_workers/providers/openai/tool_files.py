@@ -11,6 +11,7 @@ from typing import Final
 from openclaw_workers.domain.transcript import Attachment, ToolResultEntry, TranscriptEntry
 from openclaw_workers.providers.attachments import note
 
+# The model would otherwise take the files, and any text in them, for something the user sent.
 FILES_OF_TOOLS: Final = "[files that the tools above returned; this is not a message from a person]"
 
 
@@ -21,6 +22,7 @@ def text_with_notes(entry: ToolResultEntry) -> str:
 
 def files_of_results(entries: Sequence[TranscriptEntry]) -> list[tuple[int, list[Attachment]]]:
     """For each row of results with files: the index of the last result, and the files of all of them."""
+    # Most requests have none, and this test is much cheaper than the loop over a long conversation.
     if ToolResultEntry not in set(map(type, entries)):
         return []
     found: list[tuple[int, list[Attachment]]] = []

@@ -16,6 +16,7 @@ class Output:
 
     def __init__(self, settings: CliAgentSettings) -> None:
         self._settings = settings
+        # Incremental: a chunk may end in the middle of a character.
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._line = ""
         self._text = ""

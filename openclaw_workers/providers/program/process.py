@@ -22,6 +22,7 @@ class RunningProgram:
         self._process = process
         self._settings = settings
         self._cancel = cancel
+        # Of its own, because the program also ends when the reader leaves, while the turn goes on.
         self._own = Cancel()
         self._chunks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._size_bytes = 0
@@ -62,12 +63,14 @@ class RunningProgram:
                 on_output=self._take,
             )
         finally:
+            # Whatever happens to the thread, `chunks` must not wait forever.
             self._chunks.put(None)
 
     def _take(self, chunk: bytes) -> None:
         self._size_bytes += len(chunk)
         if self._size_bytes > self._settings.max_output_bytes:
             self.too_much = True
+            # The whole group: a program may have started others that write to the same output.
             signal_group(self._process, signal.SIGKILL)
         else:
             self._chunks.put(chunk)

@@ -52,6 +52,7 @@ def prompt_for(request: ModelRequest, *, can_resume: bool, has_system: bool = Fa
 
 
 def _session(answer: AssistantEntry, model: str) -> str | None:
+    # If another model answered in between, the program's session lacks that part of the conversation.
     if (answer.provider, answer.model) != ("cli", model):
         return None
     for block in answer.content:

@@ -82,6 +82,7 @@ def _run(settings: CliAgentSettings, request: ModelRequest, prompt: Prompt, canc
     cancel.check()
     output = Output(settings)
     with ExitStack() as stack:
+        # A file, not a pipe: nobody reads it while the program runs, and a full pipe would block the program.
         errors = stack.enter_context(tempfile.TemporaryFile())
         given = stack.enter_context(tempfile.TemporaryFile())
         spawn = stack.enter_context(dies_with_this_worker())
@@ -96,6 +97,7 @@ def _run(settings: CliAgentSettings, request: ModelRequest, prompt: Prompt, canc
         for chunk in running.chunks():
             yield from map(TextDelta, output.take(chunk))
         yield from map(TextDelta, output.rest())
+        # The program may have ended only because it was stopped; then its status says nothing.
         cancel.check()
         errors.seek(0)
         complaint = errors.read(_SHOWN_CHARS * 4).decode(errors="replace").strip()
@@ -143,6 +145,7 @@ def _not_started(settings: CliAgentSettings, request: ModelRequest, why: str) ->
 
 
 def _filled(part: str, values: Mapping[str, str]) -> str:
+    # In one pass, so that a placeholder inside the prompt's own text is not replaced.
     return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], part)
 
 
@@ -165,6 +168,8 @@ def _check(
     if running.status:
         raise ProviderError(
             f"{name} ended with status {running.status}: {complaint or 'it did not say why'}",
+            # Programs report a lost session in many ways. If a resumed one fails without a word, the whole
+            # conversation is tried.
             reason=FailureReason.SESSION_EXPIRED if forgotten else reason_for(None, complaint),
             code=f"exit_{running.status}",
         )
