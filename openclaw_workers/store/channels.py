@@ -154,7 +154,7 @@ class Channels:
 
     def note(self, account: ChannelAccount, **facts: str) -> None:
         """Keep facts about an account for people."""
-        words = [word for pair in {**facts, "v": SCHEMA}.items() for word in pair]
+        words = [word for pair in {**facts, "v": str(SCHEMA)}.items() for word in pair]
         write(self._redis, (self._keys.channel(account.name), "HSET", *words))
 
     def facts(self, account: ChannelAccount) -> dict[str, str]:

@@ -34,8 +34,8 @@ class MemoryNotes:
         with store_errors():
             if self._redis.exists(key):
                 return
-        fields = ("session_key", note.session_key, "agent_id", note.agent_id, "place", note.place, "at_ms", note.at_ms)
-        fields += ("v", SCHEMA)
+        session = ("session_key", note.session_key, "agent_id", note.agent_id)
+        fields = (*session, "place", note.place, "at_ms", note.at_ms, "v", SCHEMA)
         write(
             self._redis,
             (key, "HSET", *fields),

@@ -12,7 +12,7 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.domain.stored_json import check_form
+from openclaw_workers.domain.stored_json import check_form, record_fields
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState, own_batch
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.client import Client, run_script, store_errors, write
@@ -316,7 +316,7 @@ class Tree:
         """Which children of the session, or of one of its runs, are to be stopped."""
         with store_errors():
             raw = self._redis.hget(self._keys.stop_orders, stop_order_name(session, run))
-        return StopOrder(**json.loads(raw)) if raw else None
+        return StopOrder(**record_fields(raw, f"order to stop children of {session}")) if raw else None
 
     def children_stopped(self, session: SessionKey, done: StopOrder) -> None:
         """Remove the order that was carried out, unless it covers more children by now."""

@@ -70,7 +70,7 @@ class Workers:
     def send_report(self, worker: WorkerId, parts: Mapping[str, str]) -> None:
         """Keep what a worker says of its plugins and MCP servers, apart from the facts that everybody reads."""
         key = self._keys.worker_report(worker)
-        words = [word for part in {**parts, "v": SCHEMA}.items() for word in part]
+        words = [word for part in {**parts, "v": str(SCHEMA)}.items() for word in part]
         # A worker that dies stops reporting, and its report goes with it.
         write(self._redis, (key, "HSET", *words), (key, "EXPIRE", REPORT_KEPT_SECONDS))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from openclaw_workers.errors import FailureReason
+from openclaw_workers.store.llm import cooldowns
 from openclaw_workers.store.llm.cooldowns import HOUR, JITTER_THOUSANDTHS, MINUTE, Cooldowns
 from tests.component.store.harness import StoreHarness
 
@@ -148,7 +150,11 @@ def test_one_worker_at_a_time_tries_a_key_that_is_left_alone(health: Cooldowns) 
 
 
 @pytest.mark.parametrize("value", ["soon", "", "-5", "1e400"])
-def test_what_cannot_be_read_is_as_if_it_were_not_there(health: Cooldowns, store: StoreHarness, value: str) -> None:
+def test_what_cannot_be_read_is_as_if_it_were_not_there(
+    health: Cooldowns, store: StoreHarness, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    # A logger that was used before keeps the settings of that time, for example those of a command in another test.
+    monkeypatch.setattr(cooldowns, "log", structlog.get_logger())
     store.redis.hset(store.keys.cooldown(NAME), "until_rate_limit", value)
     store.redis.hset(store.keys.cooldown(NAME), "until_mystery", "9" * 13)
     with capture_logs() as logs:
