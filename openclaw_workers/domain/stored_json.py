@@ -26,8 +26,8 @@ def versioned(text: str) -> str:
 
 
 def record_json(fields: Mapping[str, Any]) -> str:
-    """A record as JSON, with its form."""
-    return to_json({"v": SCHEMA, **fields})
+    """A record that no script reads, as JSON with its form. Names of files that are no text stay as they are."""
+    return json.dumps({"v": SCHEMA, **fields})
 
 
 def record_fields(raw: str | bytes, where: str) -> dict[str, Any]:

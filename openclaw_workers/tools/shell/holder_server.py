@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -69,7 +70,7 @@ class HolderServer:
                 try:
                     socket.send_fds(self._requests, [b"+"], fds)
                 except (BrokenPipeError, ConnectionResetError):  # it was killed
-                    self._requests.close()
+                    self._end()
                 else:
                     return self._requests
             self._requests = self._start()
@@ -80,10 +81,17 @@ class HolderServer:
         with self._lock:
             if self._requests is not asked:
                 return  # another thread was faster
+            self._end()
+
+    def _end(self) -> None:
+        if self._requests is not None:
             self._requests.close()
             self._requests = None
-            if self._process is not None:
-                self._process.kill()
+        if self._process is not None:
+            self._process.kill()
+            # Without this it would stay a zombie. A process that a disk holds up ends later, or never.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=1)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
