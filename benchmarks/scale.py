@@ -160,7 +160,8 @@ def _with_calls(store: StoreHarness, count: int) -> dict[str, float]:
     return {
         "reserve": _micros(store.redis, lambda: [reserve(name) for name in new]),
         "hold": _micros(
-            store.redis, lambda: [limits.hold(RunId(name), f"{name}:1:1", [], [budget], 1.0) for name in new]
+            store.redis,
+            lambda: [limits.renew_reservation(RunId(name), f"{name}:1:1", [], [budget], 1.0) for name in new],
         ),
     }
 

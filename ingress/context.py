@@ -26,8 +26,8 @@ from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules, session_rules
 from openclaw_workers.engine.stores import Stores
+from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.overview import Overview
-from openclaw_workers.store.tokens import Tokens
 from openclaw_workers.store.tree_queries import Trees
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class IngressContext:
     intake: Intake
     control: Control
     archives: ArchiveWriter
-    tokens: Tokens
+    browser_logins: BrowserLogins
     auth: Authenticator
     redis: Redis
     """For reads of the event loop; writes go through the stores."""

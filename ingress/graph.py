@@ -59,9 +59,10 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         intake=intake_of(stores, waker),
         control=control_of(stores, waker, archives),
         archives=archives,
-        tokens=stores.tokens,
+        browser_logins=stores.browser_logins,
         auth=Authenticator(
             stores.tokens,
+            stores.browser_logins,
             is_open=gateway.auth == "none",
             requests_per_minute=gateway.limits.requests_per_minute,
             limiter=limiter,

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from ingress.auth.authenticator import COOKIE
 from ingress.errors import HttpError
-from openclaw_workers.store.tokens import SESSION_SECONDS
+from openclaw_workers.store.browser_logins import SESSION_SECONDS
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
@@ -26,7 +26,7 @@ def routes(context: IngressContext) -> list[BaseRoute]:
         presented = _token_in(await request.body())
         token = await context.auth.find(request, presented)
         return _logged_in(
-            JSONResponse({"ok": True}), await context.call(context.tokens.open_session, token.id), request
+            JSONResponse({"ok": True}), await context.call(context.browser_logins.open, token.id), request
         )
 
     async def link(request: Request) -> Response:
@@ -42,7 +42,7 @@ def routes(context: IngressContext) -> list[BaseRoute]:
 
     async def logout(request: Request) -> Response:
         if cookie := request.cookies.get(COOKIE):
-            await context.call(context.tokens.end_session, cookie)
+            await context.call(context.browser_logins.end, cookie)
             context.auth.forget(cookie)
         response = JSONResponse({"ok": True})
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")

@@ -21,6 +21,7 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tokens import Scope, Token
 from openclaw_workers.engine.access.person import PersonAuthority
 from openclaw_workers.remote.address import TERMINAL_HEADER
+from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.tokens import Tokens, digest
 
 A = TypeVar("A")
@@ -47,6 +48,7 @@ class Authenticator:
     def __init__(
         self,
         tokens: Tokens,
+        logins: BrowserLogins,
         *,
         is_open: bool,
         requests_per_minute: int,
@@ -57,6 +59,7 @@ class Authenticator:
         """`is_open`: no token is needed. `authority_of_person`: of the one whom a token is bound to; None if they are
         not heard. It may block."""
         self._tokens = tokens
+        self._logins = logins
         self._is_open = is_open
         self._limiter = limiter
         self._authority_of_person = authority_of_person
@@ -89,7 +92,7 @@ class Authenticator:
         if bearer and kind.lower() == "bearer":
             return _at_terminal((await self._valid(request, bearer.strip(), self._tokens.find)).principal, request)
         if cookie := request.cookies.get(COOKIE):
-            return (await self._valid(request, cookie, self._tokens.in_session)).principal
+            return (await self._valid(request, cookie, self._logins.token_of)).principal
         raise _unauthorized("a token is needed", "send `Authorization: Bearer TOKEN`; `ocw tokens create` creates one")
 
     async def find(self, request: HTTPConnection, presented: str) -> Token:
@@ -99,7 +102,7 @@ class Authenticator:
     async def redeem(self, request: HTTPConnection, code: str) -> str:
         """The cookie of the browser session that a login code opens."""
         self._check_lock_out(request)
-        cookie = await self._call(self._tokens.redeem, code)
+        cookie = await self._call(self._logins.redeem, code)
         if cookie is None:
             raise self._refused(
                 request,
@@ -141,7 +144,7 @@ class Authenticator:
         if token is None:
             return None
         noted_at = known.noted_at if known else -NOTE_USE_SECONDS
-        return await self._remember(name, token, now, noted_at, by_cookie=find == self._tokens.in_session)
+        return await self._remember(name, token, now, noted_at, by_cookie=find == self._logins.token_of)
 
     async def _remember(self, name: str, token: Token, now: float, noted_at: float, *, by_cookie: bool) -> _Known:
         if now - noted_at >= NOTE_USE_SECONDS:

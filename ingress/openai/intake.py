@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from ingress.auth.principal import Principal
 from ingress.errors import HttpError
-from ingress.openai.conversation import Conversation, Said, newest_only, with_history
+from ingress.openai.conversation import Conversation, newest_only, with_history
 from ingress.openai.errors import ApiError
 from ingress.openai.front_ends import is_own_request
 from ingress.openai.requests import ChatRequest
 from ingress.openai.sessions import CHANNEL, agent_for, own_session, session_named
+from ingress.openai.stateless_session import attach_files, create_stateless
 from openclaw_workers.domain.accepted import Answered, Queued, Rejected
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.domain.sent_files import SentFile, check_files
-from openclaw_workers.domain.session_key import chat_type
-from openclaw_workers.domain.transcript import (
-    AssistantBlock,
-    AssistantEntry,
-    Attachment,
-    TextBlock,
-    TranscriptEntry,
-    UserEntry,
-)
-from openclaw_workers.engine.attachments import INBOX_FOLDER, attach
 from openclaw_workers.engine.intake.clean_text import message_id_for
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-KEEP_SECONDS = 3600
-"""How long the session of a stateless request is kept after its last use."""
 MOST_KEY_CHARS = 256
 IDEMPOTENCY_HEADER = "idempotency-key"
 MODEL_HEADER = "x-openclaw-model"
@@ -96,14 +82,9 @@ def accept(context: IngressContext, wanted: Wanted) -> Queued | Rejected | Answe
         StoreUnavailable: not accepted, as far as we know.
     """
     said = wanted.conversation.message
-    files = _attached(context, wanted.session, said.files)
+    files = attach_files(context, wanted.session, said.files)
     if wanted.is_stateless:
-        context.stores.sessions.create_temporary(
-            wanted.session,
-            [_entry(context, wanted.session, each) for each in wanted.conversation.earlier],
-            row={"sessionKind": "main", "chatType": chat_type(wanted.session)},
-            keep_seconds=KEEP_SECONDS,
-        )
+        create_stateless(context, wanted.session, wanted.conversation.earlier)
     text, system = said.text or (ONLY_FILES if files else ""), wanted.conversation.system
     authority = wanted.principal.authority
     is_owner = authority.covers(Authority.OWNER)
@@ -130,22 +111,3 @@ def _once(http: Request, principal: Principal) -> str:
             400, f"an idempotency key has at most {MOST_KEY_CHARS} characters", code="invalid_request", param="headers"
         )
     return f"{principal.token_id}\0{key}" if key else ""
-
-
-def _entry(context: IngressContext, session: SessionKey, said: Said) -> TranscriptEntry:
-    now = context.clock()
-    if said.role == "assistant":
-        blocks: list[AssistantBlock] = [TextBlock(text=said.text)]
-        return AssistantEntry(content=blocks, timestamp=now)
-    files = _attached(context, session, said.files)
-    return UserEntry(content=[TextBlock(text=said.text)], attachments=files, timestamp=now)
-
-
-def _attached(context: IngressContext, session: SessionKey, files: Sequence[SentFile]) -> list[Attachment]:
-    """Files for the agent's workspace, under a name made of their content: a client sends them again each time."""
-    check_files(files)
-    found = []
-    for file in files:
-        folder = f"{INBOX_FOLDER}/{CHANNEL}-{sha256(file.content).hexdigest()[:24]}"
-        found += attach([file], folder, owner=session, store=context.stores.uploads.store)
-    return found

@@ -10,9 +10,9 @@ from pydantic.alias_generators import to_camel
 
 from openclaw_workers.domain.ids import MessageId, new_token
 from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.misfire import Misfire
 from openclaw_workers.domain.schedule import (
     At,
-    Misfire,
     Schedule,
     parse_at,
     parse_cron,

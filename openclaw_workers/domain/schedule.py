@@ -6,7 +6,6 @@ Fixed times follow the wall clock and happen once on a day when clocks change. I
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -25,16 +24,9 @@ ALIASES = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-ON_TIME_MS = 60_000
-"""A time is missed when it is older than this; until then it is only late."""
-MOST_MISSED = 10_000
-"""How many missed times are looked at; older ones are passed over."""
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d|w))(?:\s*\d+(?:\.\d+)?\s*(?:ms|s|m|h|d|w))*")
 _LONGEST_MS = 3650 * 86_400_000
-
-Misfire = Literal["skip", "once", "all"]
-"""What happens to times that were missed: none, the newest, or each of them is made up for."""
 
 
 class _Schedule(BaseModel):
@@ -91,41 +83,6 @@ class Cron(_Schedule):
 
 
 Schedule = Annotated[At | Every | Cron, Field(discriminator="kind")]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do with a job that is due."""
-
-    fire: int | None
-    """The time to fire now; None: nothing to fire."""
-    following: int | None
-    """The time that is due next; None: there is none."""
-    missed: int = 0
-    """How many times were passed over."""
-
-
-def plan(schedule: Schedule, due: int, now: int, misfire: Misfire, window: int) -> Plan:
-    """What is fired of the times from `due` up to `now`, and when the job is due next.
-
-    `window`: how old, in milliseconds, a missed time may be to be made up for.
-    """
-    if due > now:
-        return Plan(None, due)
-    oldest = now - (ON_TIME_MS if misfire == "skip" else max(window, ON_TIME_MS))
-    moment, missed = due, 0
-    if moment < oldest:  # jump, because years may have passed
-        following = schedule.after(max(moment, oldest - 1))
-        if following is None or following > now:
-            return Plan(None, following, 1)
-        moment, missed = following, 1
-    if misfire == "once":
-        for _ in range(MOST_MISSED):
-            following = schedule.after(moment)
-            if now - moment <= ON_TIME_MS or following is None or following > now:
-                break
-            moment, missed = following, missed + 1
-    return Plan(moment, schedule.after(moment), missed)
 
 
 def next_times(schedule: Schedule, now: int, count: int = 5) -> list[int]:

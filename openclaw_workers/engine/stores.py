@@ -8,6 +8,7 @@ from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
+from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.channels import Channels
 from openclaw_workers.store.client import Client, connect
 from openclaw_workers.store.due import DueItems
@@ -89,6 +90,7 @@ class Stores:
     questions: Questions
     standing_approvals: StandingApprovals
     tokens: Tokens
+    browser_logins: BrowserLogins
     uploads: Uploads
 
 
@@ -103,6 +105,7 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
     keys = Keys(settings.engine.namespace)
     timing = Timing(int(settings.engine.lease_seconds * 1000))
     reader = Reader(redis, keys)
+    tokens = Tokens(redis, keys)
     return Stores(
         settings=settings,
         redis=redis,
@@ -135,7 +138,8 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         session_index=SessionIndex(redis, keys),
         questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
         standing_approvals=StandingApprovals(redis, keys),
-        tokens=Tokens(redis, keys),
+        tokens=tokens,
+        browser_logins=BrowserLogins(redis, keys, tokens),
         uploads=Uploads(redis, keys),
     )
 

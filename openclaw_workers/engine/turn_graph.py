@@ -20,6 +20,7 @@ from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.received_files import ReceivedFiles
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.take_at_place import PlacedTurns
 from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.redaction import protect
@@ -79,13 +80,25 @@ class TurnGraph(ToolGraph):
         )
 
     @cached_property
+    def placed_turns(self) -> PlacedTurns:
+        return PlacedTurns(
+            turns=self.turns,
+            agents=self.agents,
+            resets=self.resets,
+            transcripts=self.transcripts,
+            process=self.process,
+            waker=self.waker,
+            chats=self.chats,
+            places=self.places,
+        )
+
+    @cached_property
     def runner(self) -> TurnRunner:
         protect(secret_values(self.loaded.settings))
         return TurnRunner(
             turns=self.turns,
+            placed=self.placed_turns,
             execution=self.execution,
-            agents=self.agents,
-            resets=self.resets,
             transcripts=self.transcripts,
             lost_calls=self.lost_calls,
             reader=self.stores.reader,
@@ -93,7 +106,6 @@ class TurnGraph(ToolGraph):
             waker=self.waker,
             chats=self.chats,
             hooks=TurnHooks(self.hooks, self.stores.reader),
-            places=self.places,
             max_attempts=self.loaded.settings.engine.max_attempts,
             on_delayed=self.sweep_wanted.set,
         )

@@ -8,7 +8,7 @@ from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.tokens import Scope, token_json
 from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.store.tokens import CODE_SECONDS
+from openclaw_workers.store.browser_logins import CODE_SECONDS
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
@@ -56,10 +56,10 @@ def link_answer(installation: Installation, token: str, url: str) -> dict[str, A
     Raises:
         NotFound: there is no such token.
     """
-    tokens = installation.stores.tokens
-    if tokens.get(token) is None:
+    if installation.stores.tokens.get(token) is None:
         raise _no_token(token)
-    return {"ok": True, "url": f"{url}/auth/link?code={tokens.login_code(token)}", "seconds": CODE_SECONDS}
+    code = installation.stores.browser_logins.login_code(token)
+    return {"ok": True, "url": f"{url}/auth/link?code={code}", "seconds": CODE_SECONDS}
 
 
 def _no_token(token: str) -> NotFound:

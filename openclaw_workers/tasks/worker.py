@@ -256,7 +256,7 @@ class Worker:
 
     def leave(self) -> None:
         """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""
-        self._process.leave()
+        self._process.shutdown.begin()
 
     def stop(self) -> None:
         self._sweeper.stop()

@@ -41,7 +41,7 @@ def test_a_wrong_token_is_refused_with_a_reason(site: Site, window: OpenWindow) 
 
 def test_a_one_time_link_opens_the_page_once(site: Site, window: OpenWindow) -> None:
     token, _ = site.tokens.create(Scope.ADMIN)
-    link = f"{site.url}/auth/link?code={site.tokens.login_code(token.id)}"
+    link = f"{site.url}/auth/link?code={site.logins.login_code(token.id)}"
     visitor = window(site)
     visitor.page.goto(link)
     visitor.page.get_by_role("navigation", name="Views").wait_for()

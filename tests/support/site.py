@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, sync_playwright
 
 from openclaw_workers.domain.tokens import Scope
+from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.tokens import Tokens
 from tests.support.fleet import Fleet
 from tests.support.ingress import Ingress, in_path, new_token, start_ingress
@@ -44,7 +45,11 @@ class Site:
 
     @property
     def tokens(self) -> Tokens:
-        return Tokens(self.fleet.stores.redis, self.fleet.stores.keys)
+        return self.fleet.stores.tokens
+
+    @property
+    def logins(self) -> BrowserLogins:
+        return self.fleet.stores.browser_logins
 
     def restart_ingress(self) -> None:
         """At the same address."""

@@ -11,7 +11,7 @@ from openclaw_workers.cli.local.answering_model import AnsweringModel
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint
 from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import Runtime
-from openclaw_workers.store.tokens import CODE_SECONDS
+from openclaw_workers.store.browser_logins import CODE_SECONDS
 
 NOT_YET = "not reached yet; `ocw channels status` shows why"
 OFFLINE_NOTICE = (

@@ -8,6 +8,7 @@ from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.state_dir import Runtime
+from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.server_settings import unsafe_settings
@@ -21,8 +22,9 @@ def login_url(loaded: Loaded, runtime: Runtime) -> str | None:
         return None
     client = connect(runtime.redis_url)
     try:
-        tokens = Tokens(client, Keys(loaded.settings.engine.namespace))
-        code = tokens.login_code(admin_token(loaded.state_dir, tokens))
+        keys = Keys(loaded.settings.engine.namespace)
+        tokens = Tokens(client, keys)
+        code = BrowserLogins(client, keys, tokens).login_code(admin_token(loaded.state_dir, tokens))
     except StoreUnavailable:  # the next command that needs Redis reports it
         return None
     finally:

@@ -17,7 +17,7 @@ from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Exhausted, L
 log = structlog.get_logger(__name__)
 
 WAIT_SECONDS = 0.25
-HOLD_SECONDS = 3.0
+RENEW_SECONDS = 3.0
 SHOWN_AFTER_SECONDS = 2.0
 """Shorter waits are not shown to viewers."""
 _NEXT_DAY = "It starts again at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
@@ -30,14 +30,14 @@ class _Held:
     limits: Sequence[Limit]
     cancel: Cancel
     again_at: float
-    """When to hold on to it again."""
+    """When to renew it."""
     began: float | None = None
     """None while it waits."""
 
     def begin(self) -> None:
         self.began = time.monotonic()
 
-    def hold_again_in(self, seconds: float) -> None:
+    def renew_in(self, seconds: float) -> None:
         self.again_at = time.monotonic() + seconds
 
 
@@ -77,12 +77,12 @@ class Admission:
     def _enter(self, candidate: Candidate, call_id: str, size: int, limits: Sequence[Limit], cancel: Cancel) -> None:
         # The budget first: a call that cannot be paid must not hold a place in the rate limit.
         self._reserve(candidate, call_id, size, cancel)
-        self._held = _Held(call_id, limits, cancel, time.monotonic() + HOLD_SECONDS)
+        self._held = _Held(call_id, limits, cancel, time.monotonic() + RENEW_SECONDS)
         wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)
         while limits and (wait_ms := self.limits.ask(limits, self.run, call_id, size)):
             wait(wait_ms / 1000)
 
-    def hold(self) -> None:
+    def renew_reservation(self) -> None:
         """Keep what the call has taken while it lasts, and end it when the time of a budget is used up.
 
         Asked every second, from another thread.
@@ -94,14 +94,14 @@ class Admission:
         if held is None or now < held.again_at:
             return
         # Set before the call: if Redis is away, the next try is not due with every tick.
-        held.hold_again_in(HOLD_SECONDS)
+        held.renew_in(RENEW_SECONDS)
         lasted = now - held.began if held.began else 0.0
-        answer = self.limits.hold(self.run, held.call, held.limits, self.budgets, lasted)
+        answer = self.limits.renew_reservation(self.run, held.call, held.limits, self.budgets, lasted)
         if isinstance(answer, Exhausted):
             held.cancel.set(_used_up(answer))
         else:
             # Sooner if the time of a budget ends before that.
-            held.hold_again_in(min(HOLD_SECONDS, answer))
+            held.renew_in(min(RENEW_SECONDS, answer))
 
     def leave(self) -> None:
         """The call is over. If Redis is away, its places expire: the answer must not be lost for them."""

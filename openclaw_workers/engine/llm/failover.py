@@ -199,7 +199,7 @@ class ModelChain:
         self.cancel.wait(seconds)
 
     def _next(self) -> Candidate | None:
-        """The first option with a key that may be used (the article's decision table)."""
+        """The first option with a key that may be used (docs/models.md, cooldowns)."""
         standing = self.keyring.look(self.options)
         for index, option in enumerate(self.options):
             if option.name in self.refused:

@@ -12,7 +12,8 @@ from openclaw_workers.domain.accepted import Rejected
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.job import HEARTBEAT, PROVENANCE, Job, firing_id
 from openclaw_workers.domain.messages import Authority, InboundMessage
-from openclaw_workers.domain.schedule import At, Plan, plan
+from openclaw_workers.domain.misfire import Plan, plan
+from openclaw_workers.domain.schedule import At
 from openclaw_workers.engine.delivery.notice_texts import JOB_MISSED, JOB_STOPPED
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.intake.system_events import SystemEvents

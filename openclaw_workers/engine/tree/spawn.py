@@ -1,4 +1,4 @@
-"""`sessions_spawn`: the checks in the article's order, then one script that counts and registers (rule 3)."""
+"""`sessions_spawn`: the checks in order, then one script that counts and registers (rule 3)."""
 
 from __future__ import annotations
 

@@ -155,7 +155,11 @@ class TurnExecution:
             on_wait=lambda why: journal.show("model.waiting", {"why": why}),
         )
         # From here on the ticker flushes what viewers see and holds on to limits and budgets.
-        handle.begin(RunActivity(unrecorded=calls.unrecorded, show=journal.flush_if_old, hold=chain.guard.hold))
+        handle.begin(
+            RunActivity(
+                unrecorded=calls.unrecorded, show=journal.flush_if_old, renew_reservation=chain.guard.renew_reservation
+            )
+        )
         reasoning = shown_in(taken.row).reasoning
         return Asker(run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
 

@@ -44,7 +44,7 @@ def persist(write: Callable[[], T], process: WorkerState) -> T:
         try:
             return write()
         except StoreUnavailable as error:
-            left = process.grace_left() - GIVEN_UP_SECONDS
+            left = process.shutdown.grace_left() - GIVEN_UP_SECONDS
             if left <= 0:
                 raise
             log.warning("store.unavailable", error=error.message, retry_seconds=pause)
@@ -88,7 +88,7 @@ class RedisJournal:
         worked: float = 0.0,
     ) -> list[UserEntry]:
         # Read once: it may change while the step is written, and all parts of the step must agree.
-        leaving = self._process.hands_over
+        leaving = self._process.shutdown.hands_over
         number, calls = self._step + 1, self._call_log.unrecorded()
         with self._lock:
             self._end_texts()

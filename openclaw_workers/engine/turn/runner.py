@@ -8,20 +8,18 @@ from dataclasses import replace
 import structlog
 
 from openclaw_workers.agent.context.history import open_calls
-from openclaw_workers.domain.ids import RunId, SessionKey, new_run_id, new_token
+from openclaw_workers.domain.ids import RunId, SessionKey, new_run_id
 from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.execution import ReleaseTurn, TurnExecution
 from openclaw_workers.engine.turn.journal import persist
 from openclaw_workers.engine.turn.lost_model_calls import LostCalls
-from openclaw_workers.engine.turn.reset_policy import ResetPolicy
+from openclaw_workers.engine.turn.take_at_place import PlacedTurns
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker, named, wake_all, wake_run
-from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import (
     CorruptRecord,
@@ -47,9 +45,8 @@ class TurnRunner:
         self,
         *,
         turns: Turns,
+        placed: PlacedTurns,
         execution: TurnExecution,
-        agents: AgentConfigs,
-        resets: ResetPolicy,
         transcripts: TranscriptCache,
         lost_calls: LostCalls,
         reader: Reader,
@@ -57,15 +54,13 @@ class TurnRunner:
         waker: Waker,
         chats: ChatDelivery,
         hooks: TurnHooks,
-        places: HostPlaces,
         max_attempts: int,
         on_delayed: Callable[[], None],
     ) -> None:
         """`on_delayed` is called when a commit leaves work that is due before the next sweep."""
         self._turns = turns
+        self._placed = placed
         self._execution = execution
-        self._agents = agents
-        self._resets = resets
         self._transcripts = transcripts
         self._lost_calls = lost_calls
         self._reader = reader
@@ -73,7 +68,6 @@ class TurnRunner:
         self._waker = waker
         self._chats = chats
         self._hooks = hooks
-        self._places = places
         self._max_attempts = max_attempts
         self._on_delayed = on_delayed
 
@@ -83,17 +77,17 @@ class TurnRunner:
         A child's run has ended when all it spawned has settled too. `is_header` says that its chord will count it
         when this returns; otherwise it is published again for that (rule 4).
         """
-        if self._process.hands_over:
-            if self._process.leaving and not self._process.is_stuck:
+        if self._process.shutdown.hands_over:
+            if self._process.shutdown.has_begun and not self._process.shutdown.is_stuck:
                 # A stuck or drained process may still consume and would fetch the wake-up again, so it is left to the
                 # sweep.
                 self._waker.turn(session, run)
             return None
         # A process runs one suspect at a time: if it crashes, only that run is to blame (rule 5).
-        suspect = self._process.try_suspect(run)
+        suspect = self._process.suspects.reserve(run)
         try:
             try:
-                taken = self._take(session, run, suspect)
+                taken = self._placed.take(session, run, suspect)
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
                 # The run stays due, and the sweep wakes it again. A person has to repair the record first.
@@ -152,58 +146,16 @@ class TurnRunner:
                 log.warning("run.newer", hint=hint)
             case "suspect":
                 # Remembered, so that it need not wait for the sweep when the other suspect has ended.
-                self._process.defer(session, run)
+                self._process.suspects.defer(session, run)
             case "elsewhere":
-                self._pass_on(session, run, taken.place)
+                self._placed.pass_on(session, run, taken.place)
         wake_all(self._waker, taken.granted)
 
     def _free_suspect(self, run: RunId) -> None:
         # Through the queue, not here: another process may be free sooner.
-        following = self._process.clear_suspect(run)
+        following = self._process.suspects.free(run)
         if following is not None:
             self._waker.turn(*following)
-
-    def _pass_on(self, session: SessionKey, run: RunId, place: str) -> None:
-        """Give a wake-up to the workers that see the files of its agent. This one does not.
-
-        While the files are moved, and where this host has just lost sight of them, the run is left to the sweep.
-        """
-        if self._places.is_of_others(place):
-            self._waker.turn(session, run, place=place)
-
-    def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
-        agent = agent_of(session)
-        taken = self._take_at(self._places.seen(agent), session, run, may_suspect)
-        match taken:
-            case NotTaken(why="unplaced"):
-                return self._take_at(self._places.make(agent), session, run, may_suspect)
-            case NotTaken(why="elsewhere", place=place) if place == self._places.seen(agent):
-                # Another turn has made the place in the meantime.
-                return self._take_at(place, session, run, may_suspect)
-        return taken
-
-    def _take_at(self, place: str | None, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
-        # The nonce makes `take` safe to repeat: a lost answer and a second try are one owner.
-        nonce = new_token()
-        freshness = self._resets.times(session)
-        time_ms = self._agents.run_time_ms(session)
-        known = self._transcripts.known(session)
-        delivery = self._chats.of_take(session)
-        return persist(
-            lambda: self._turns.take(
-                session,
-                run,
-                lane_of(session),
-                nonce=nonce,
-                time_ms=time_ms,
-                freshness=freshness,
-                may_suspect=may_suspect,
-                known=known,
-                delivery=delivery,
-                place=place,
-            ),
-            self._process,
-        )
 
     def _carry(self, taken: Taken, is_header: bool) -> RunState | None:
         lease = taken.lease

@@ -1,16 +1,17 @@
-"""The state of one worker process: its runs, the one suspect among them, and whether it is shutting down."""
+"""The runs of one worker process, and what its threads share."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.ids import RunId
+from openclaw_workers.engine.worker.shutdown import Shutdown
+from openclaw_workers.engine.worker.suspects import Suspects
 from openclaw_workers.errors import TurnHandedOver, TurnTimedOut
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.turn_records import Lease
@@ -34,7 +35,7 @@ class RunActivity:
     """Model calls that are not in the ledger yet."""
     show: Callable[[], None] = _nothing
     """Sends viewers what has gathered for them."""
-    hold: Callable[[], None] = _nothing
+    renew_reservation: Callable[[], None] = _nothing
     """Keeps what its model call has taken from rate limits and budgets; may raise StoreUnavailable."""
 
 
@@ -75,18 +76,13 @@ class WorkerState:
     """Shared by the threads of one worker process."""
 
     def __init__(self, *, grace_seconds: float, has_parent: bool = False) -> None:
-        self._grace_seconds = grace_seconds
         self.has_parent = has_parent
         """It is a pool child, and its parent must exit after it within the same grace."""
+        self.shutdown = Shutdown(grace_seconds)
+        self.suspects = Suspects()
         self._lock = threading.Lock()
         self._runs: dict[RunId, RunHandle] = {}
-        self._suspect: RunId | None = None
-        self._deferred: deque[tuple[SessionKey, RunId]] = deque()
-        self._leave_at: float | None = None
         self._last_carried = 0.0
-        self._is_drained = False
-        self.is_stuck = False
-        """Some thread of this process no longer reacts, so the process must end."""
 
     @contextmanager
     def carrying(self, handle: RunHandle) -> Iterator[None]:
@@ -107,69 +103,17 @@ class WorkerState:
         with self._lock:
             return list(self._runs.values())
 
-    @property
-    def hands_over(self) -> bool:
-        """It takes no turns, and hands over those that it has at their next step."""
-        return self.leaving or self._is_drained
-
-    @property
-    def leaving(self) -> bool:
-        return self._leave_at is not None
-
-    def set_drained(self, is_drained: bool) -> None:
-        """Somebody has drained this worker or its host, or undrained it. The process stays."""
-        self._is_drained = is_drained
-
-    def leave(self) -> None:
-        """Start to shut down: turns are handed over at their next step, and cut short near the end of the grace."""
-        # A second signal must not extend the grace.
-        if self._leave_at is None:
-            self._leave_at = time.monotonic() + self._grace_seconds
-
-    def grace_left(self) -> float:
-        return float("inf") if self._leave_at is None else self._leave_at - time.monotonic()
-
     def is_overdue(self) -> bool:
         """Whether it should be gone; an idle child of a pool a little early, so that its parent follows in time."""
         is_idle = not self.runs() and time.monotonic() - self._last_carried > IDLE_SPARE_SECONDS
         is_early = self.has_parent and is_idle
-        return self.grace_left() < (min(IDLE_SPARE_SECONDS, self._grace_seconds / 4) if is_early else 0)
+        spare = min(IDLE_SPARE_SECONDS, self.shutdown.grace_seconds / 4) if is_early else 0
+        return self.shutdown.grace_left() < spare
 
     def enforce(self) -> None:
         """Time out what ran too long, and abandon model calls that outlast the grace."""
-        now = time.monotonic()
-        # Early enough that the turn can still be handed over and the tokens of the call counted.
-        cut = self.grace_left() < min(5.0, self._grace_seconds / 2)
+        now, cuts_short = time.monotonic(), self.shutdown.cuts_short()
         for handle in self.runs():
             handle.expire(now)
-            if cut:
+            if cuts_short:
                 handle.cancel.set(TurnHandedOver("this worker is leaving"))
-
-    def mark_stuck(self) -> None:
-        """A thread is stuck for good: the process must end. Its other runs are handed over first."""
-        self.is_stuck = True
-        self.leave()
-
-    def try_suspect(self, run: RunId) -> bool:
-        """Reserve the one place for a suspect (rule 5); whoever gets it clears it.
-
-        The same run may be delivered to two threads: the second one gets nothing, so that it has nothing to clear.
-        """
-        with self._lock:
-            if self._suspect is not None:
-                return False
-            self._suspect = run
-            return True
-
-    def clear_suspect(self, run: RunId) -> tuple[SessionKey, RunId] | None:
-        """Free the place, and return the next suspect that was turned away meanwhile."""
-        with self._lock:
-            if self._suspect != run:
-                return None
-            self._suspect = None
-            return self._deferred.popleft() if self._deferred else None
-
-    def defer(self, session: SessionKey, run: RunId) -> None:
-        with self._lock:
-            if (session, run) not in self._deferred:
-                self._deferred.append((session, run))

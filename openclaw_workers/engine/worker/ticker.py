@@ -106,9 +106,9 @@ class Ticker(threading.Thread):
     def _notice_leaving(self) -> None:
         """Log it here: the signal handler that began it may have interrupted a thread that is logging."""
         if self._asked_to_leave():
-            self._process.leave()
+            self._process.shutdown.begin()
         with self._saying:
-            if self._process.leaving and not self._said_leaving:
+            if self._process.shutdown.has_begun and not self._said_leaving:
                 self._said_leaving = True
                 log.info("worker.leaving", worker=self._worker, runs=len(self._process.runs()))
 
@@ -122,7 +122,7 @@ class Ticker(threading.Thread):
                 self._secrets(),
                 self._places.all(),
                 # A worker that leaves must not count as one that can still serve the place.
-                takes_turns=self._takes_turns() and not self._process.leaving,
+                takes_turns=self._takes_turns() and not self._process.shutdown.has_begun,
             )
         except StoreUnavailable as error:
             if self._away_since is None:
@@ -155,7 +155,7 @@ class Ticker(threading.Thread):
         if is_drained == self._is_drained:
             return
         self._is_drained = is_drained
-        self._process.set_drained(is_drained)
+        self._process.shutdown.set_drained(is_drained)
         self._on_drained(is_drained)
         log.info("worker.drained" if is_drained else "worker.undrained", worker=self._worker)
 
@@ -173,7 +173,7 @@ class Ticker(threading.Thread):
     def _hold(self, handles: list[RunHandle]) -> None:
         for handle in handles:
             try:
-                handle.activity.hold()
+                handle.activity.renew_reservation()
             except StoreUnavailable as error:
                 # The others would wait for Redis as long; leases come first.
                 log.warning("rate_limit.renew_failed", error=error.message)
@@ -185,8 +185,8 @@ class Ticker(threading.Thread):
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, hand over the others, end the process."""
-        if not self._process.leaving:
+        if not self._process.shutdown.has_begun:
             log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
-            self._process.mark_stuck()
-        if not healthy or self._process.grace_left() <= 0:
+            self._process.shutdown.begin_stuck()
+        if not healthy or self._process.shutdown.grace_left() <= 0:
             self._on_stuck()

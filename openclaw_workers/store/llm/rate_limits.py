@@ -82,7 +82,7 @@ class RateLimits:
         """The call is over, or is not made after all."""
         self._limit("done", limits, run, call, 0)
 
-    def hold(
+    def renew_reservation(
         self, run: RunId, call: str, limits: Sequence[Limit], budgets: Sequence[Budget], lasted: float = 0.0
     ) -> Exhausted | float:
         """The call goes on, so many seconds by now: keep what it has taken.
@@ -93,7 +93,7 @@ class RateLimits:
         held = [key for limit in limits for key in (k.working(limit.name), k.asked(limit.name))]
         reply = run_script(
             self._redis,
-            "hold",
+            "renew_reservation",
             args={
                 "run": run,
                 "call": call,

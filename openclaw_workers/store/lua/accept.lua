@@ -254,7 +254,7 @@ end
 
 local waits_until = tonumber(redis.call("HGET", ctl, "ready_at") or 0)
 if state == "queued" and mode == "collect" and waits_until > now then
-  waits_until = quiet_at(read_message(redis.call("ZRANGE", inbox, 0, 0)[1]), now, debounce_ms)
+  waits_until = debounce_ends_at(read_message(redis.call("ZRANGE", inbox, 0, 0)[1]), now, debounce_ms)
   redis.call("HSET", ctl, "ready_at", waits_until)
   redis.call("ZADD", due, waits_until, "turn|" .. session)
 end

@@ -212,7 +212,7 @@ local function open_next()
   local ready_at, head = 0, read_message(waiting)
   if head.mode == "collect" and head.kind == "user" then
     local last = read_message(redis.call("ZRANGE", inbox, -1, -1)[1])
-    ready_at = quiet_at(head, math.min(last.accepted_at, now), last.debounce_ms)
+    ready_at = debounce_ends_at(head, math.min(last.accepted_at, now), last.debounce_ms)
   end
   open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms, head.authority)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)

@@ -30,7 +30,7 @@ def test_a_turn_that_is_handed_over_keeps_what_its_first_owner_saw(make_engine: 
 
     def leave_meanwhile(request: Recorded) -> Behaviour:
         if "a1" not in str(request.headers) and "a2" not in str(request.headers):
-            first.engine.process.leave()
+            first.engine.process.shutdown.begin()
             return Reply(calls=[Called("read", {"path": "x"})])
         return first.script(request)
 

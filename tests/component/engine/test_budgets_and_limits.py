@@ -171,7 +171,7 @@ def test_a_call_is_ended_when_the_time_of_a_budget_is_used_up(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it will take is not known beforehand: it may be longer than what was reserved for it."""
-    monkeypatch.setattr(guard, "HOLD_SECONDS", 0.0)
+    monkeypatch.setattr(guard, "RENEW_SECONDS", 0.0)
     wired = wire_engine(make_engine, server, model="a/m", budgets={"tree": {"seconds": 1}})
     wired.plan("a1:m", Reply("half an answer", after=4, then="hang"))
     thread, queued = in_background(wired)
@@ -179,7 +179,7 @@ def test_a_call_is_ended_when_the_time_of_a_budget_is_used_up(
 
     def hold() -> bool:
         for handle in wired.engine.process.runs():
-            handle.activity.hold()  # as the ticker does
+            handle.activity.renew_reservation()  # as the ticker does
         return not thread.is_alive()
 
     eventually(hold, within=15)
@@ -405,7 +405,7 @@ def test_a_reservation_is_no_less_than_what_the_api_counts(
 def test_a_call_holds_on_to_what_it_has_taken_until_it_is_over(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "HOLD_SECONDS", 0.0)
+    monkeypatch.setattr(guard, "RENEW_SECONDS", 0.0)
     wired = wire_engine(make_engine, server, a={"limits": {"concurrent": 1}})
     redis, working = wired.engine.stores.redis, wired.engine.stores.keys.working("a")
     wired.plan("a1:m", Hang())
@@ -415,11 +415,11 @@ def test_a_call_holds_on_to_what_it_has_taken_until_it_is_over(
     eventually(server.is_silent.is_set, within=20)
     (handle,) = wired.engine.process.runs()
     redis.zadd(working, {handle.lease.run: 1})
-    handle.activity.hold()
+    handle.activity.renew_reservation()
     assert float(str(redis.zscore(working, handle.lease.run))) > 1
     handle.cancel.set(TurnAborted("killed"))
     thread.join(5)
-    handle.activity.hold()
+    handle.activity.renew_reservation()
     assert redis.zcard(working) == 0
 
 

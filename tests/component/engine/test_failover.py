@@ -156,7 +156,7 @@ def test_a_stop_never_falls_back(make_engine: MakeEngine, server: WireServer) ->
 def test_a_provider_without_a_usable_key_is_skipped_and_people_are_notified(
     make_engine: MakeEngine, server: WireServer
 ) -> None:
-    """The example of the article: a limited provider's other model is not asked either."""
+    """A limited provider's other model is not asked either."""
     wired = wire_engine(make_engine, server)
     for key in ("a1:m", "a2:m"):
         wired.plan(key, Failure(429, "Rate Limit Exceeded"))

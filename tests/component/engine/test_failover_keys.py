@@ -1,4 +1,4 @@
-"""Keys and cooldowns: which key is used, and the article's table of what to do while keys are in cooldown."""
+"""Keys and cooldowns: which key is used, and what is done while keys are in cooldown."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_a_leaving_worker_records_but_starts_nothing_and_steers_nobody(
 ) -> None:
     engine.stores.sessions.patch(SESSION, {"queueMode": QueueMode.STEER})
     engine.say("join")
-    engine.process.leave()
+    engine.process.shutdown.begin()
 
     with pytest.raises(TurnHandedOver):
         journal.record([SAID], starting="call-1", may_steer=True)
@@ -203,17 +203,17 @@ def test_a_write_is_repeated_until_redis_has_taken_it() -> None:
 
 def test_a_leaving_process_does_not_wait_for_redis_for_ever() -> None:
     process = WorkerState(grace_seconds=0.5)
-    process.leave()
+    process.shutdown.begin()
     with pytest.raises(StoreUnavailable):
         persist(failing(1), process)
 
 
 def test_a_leaving_process_gives_up_a_second_before_its_end_and_does_not_sleep_past_it() -> None:
     process = WorkerState(grace_seconds=1.35)
-    process.leave()
+    process.shutdown.begin()
     with pytest.raises(StoreUnavailable):
         persist(failing(100), process)
-    assert process.grace_left() > 0.8
+    assert process.shutdown.grace_left() > 0.8
 
 
 def test_a_refused_write_is_not_repeated() -> None:

@@ -104,11 +104,11 @@ def test_what_calls_have_taken_is_held_on_to_by_those_that_still_own_their_run(
     engine.control.reset(lost.lease.session)
     held: list[RunHandle] = []
     for handle in (first, second, lost):
-        handle.begin(RunActivity(hold=partial(held.append, handle)))
+        handle.begin(RunActivity(renew_reservation=partial(held.append, handle)))
     with engine.process.carrying(first), engine.process.carrying(second), engine.process.carrying(lost):
         ticking.ticker.tick()
         assert held == [first, second]
-        first.begin(RunActivity(hold=Mock(side_effect=StoreUnavailable("away"))))
+        first.begin(RunActivity(renew_reservation=Mock(side_effect=StoreUnavailable("away"))))
         ticking.ticker.tick()
     assert held == [first, second], "who waits for Redis once does not do so for each"
     assert first.cancel.reason is second.cancel.reason is None
@@ -121,9 +121,9 @@ def test_a_run_whose_records_are_damaged_keeps_no_other_from_its_verdict(
     accounts = CallLog(damaged.lease.run, SESSION, "main", SESSION, lambda *_: 0.0)
     journal = RedisJournal(engine.turns, damaged, engine.process, accounts, step=0)
     unreadable = Mock(side_effect=CorruptRecord("a limit", "it is no number"))
-    damaged.begin(RunActivity(show=journal.flush, hold=unreadable))
+    damaged.begin(RunActivity(show=journal.flush, renew_reservation=unreadable))
     hold = Mock()
-    healthy.begin(RunActivity(hold=hold))
+    healthy.begin(RunActivity(renew_reservation=hold))
     journal.text("for viewers")
     engine.stores.redis.delete(engine.stores.keys.events(SESSION))
     engine.stores.redis.set(engine.stores.keys.events(SESSION), "no stream")
@@ -141,14 +141,15 @@ def test_a_worker_that_is_drained_hands_over_and_stays_until_it_is_undrained(
     workers = engine.stores.workers
     workers.drain(name)
     ticking.ticker.tick()
-    assert (engine.process.hands_over, engine.process.leaving, ticking.drained) == (True, False, [True])
+    shutdown = engine.process.shutdown
+    assert (shutdown.hands_over, shutdown.has_begun, ticking.drained) == (True, False, [True])
     engine.say("hi")
     assert engine.runner.run(*engine.waker.turns.pop()) is None
     assert (engine.ctl("state"), engine.waker.turns) == ("queued", []), "it would fetch the wake-up again"
 
     workers.undrain(name)
     ticking.ticker.tick()
-    assert (engine.process.hands_over, ticking.drained) == (False, [True, False])
+    assert (engine.process.shutdown.hands_over, ticking.drained) == (False, [True, False])
 
 
 def test_a_stuck_run_is_not_renewed_and_its_neighbours_are(
@@ -161,7 +162,7 @@ def test_a_stuck_run_is_not_renewed_and_its_neighbours_are(
     with engine.process.carrying(stuck):
         with engine.process.carrying(healthy):
             ticking.ticker.tick()
-            assert (engine.ctl("lease_until"), engine.process.leaving, ticking.stuck) == ("1", True, [])
+            assert (engine.ctl("lease_until"), engine.process.shutdown.has_begun, ticking.stuck) == ("1", True, [])
             assert int(engine.ctl("lease_until", OTHER)) > 1
         ticking.ticker.tick()
     assert ticking.stuck == [True], "with the others gone, the process ends"
@@ -181,7 +182,7 @@ def test_a_process_that_is_still_there_after_the_grace_is_ended(make_engine: Mak
     ticking = Ticking(engine)
     ticking.ticker.tick()
     assert ticking.overdue == []
-    engine.process.leave()
+    engine.process.shutdown.begin()
     ticking.ticker.tick()
     assert (ticking.overdue, ticking.stuck) == ([True], [])
 
@@ -194,7 +195,7 @@ def test_a_pool_child_that_carries_nothing_is_gone_a_little_before_its_grace_end
     engine.process.has_parent = has_parent
     ticking, handle = Ticking(engine), carry(engine)
     with patch("time.monotonic", return_value=100.0):
-        engine.process.leave()
+        engine.process.shutdown.begin()
     with patch("time.monotonic", return_value=105.0), engine.process.carrying(handle):
         ticking.ticker.tick()
     for still_in_order in (105.9, 106.1, ended_at - 0.2):
@@ -214,9 +215,9 @@ def test_nobody_is_judged_stuck_while_redis_is_away(make_engine: MakeEngine) -> 
     away.ticker.tick()
     with engine.process.carrying(handle), away.engine.process.carrying(handle):
         away.ticker.tick()
-        assert not away.engine.process.leaving
+        assert not away.engine.process.shutdown.has_begun
         Ticking(engine).ticker.tick()
-        assert engine.process.leaving
+        assert engine.process.shutdown.has_begun
 
 
 def test_the_end_of_an_old_attempt_does_not_hide_the_new_one(engine: EngineHarness) -> None:

@@ -169,7 +169,7 @@ def test_a_worker_that_leaves_hands_the_turn_over_at_the_next_step(
     queued = engine.say(program(execute("touch begun; until [ -e go ]; do sleep 0.05; done"), {"text": "done"}))
     thread = in_background(engine)
     eventually((workspace(engine) / "begun").exists, within=20)
-    engine.process.leave()
+    engine.process.shutdown.begin()
     (workspace(engine) / "go").touch()
     thread.join(10)
 
@@ -187,7 +187,7 @@ def test_a_worker_that_leaves_hands_the_turn_over_at_the_next_step(
 
 def test_a_leaving_worker_passes_wakes_on(engine: EngineHarness) -> None:
     queued = engine.say("hi")
-    engine.process.leave()
+    engine.process.shutdown.begin()
     assert not engine.runner.run(SESSION, RunId(str(queued.run)))
     assert engine.waker.turns == [(SESSION, queued.run)] * 2
     assert engine.ctl("state") == "queued"
@@ -320,7 +320,7 @@ def test_a_hand_over_that_cannot_be_written_is_left_to_the_sweep(
         patch.setattr(engine.turns, "release", failing_with(error))
         thread.start()
         (handle,) = eventually(engine.process.runs, within=20)
-        engine.process.leave()
+        engine.process.shutdown.begin()
         handle.cancel.set(TurnHandedOver("leaving"))
         assert results.get(timeout=10) is None
 

@@ -26,36 +26,36 @@ def process() -> WorkerState:
 
 
 def test_there_is_one_place_for_a_suspect(process: WorkerState) -> None:
-    assert process.try_suspect(A)
-    assert not process.try_suspect(B)
-    process.clear_suspect(A)
-    assert process.try_suspect(B)
+    assert process.suspects.reserve(A)
+    assert not process.suspects.reserve(B)
+    process.suspects.free(A)
+    assert process.suspects.reserve(B)
 
 
 def test_a_second_delivery_of_the_suspect_cannot_free_its_place(process: WorkerState) -> None:
     """The same wake-up may reach two threads; the second finds the session held and leaves again."""
-    assert process.try_suspect(A)
-    assert not process.try_suspect(A)
-    assert not process.try_suspect(B)
+    assert process.suspects.reserve(A)
+    assert not process.suspects.reserve(A)
+    assert not process.suspects.reserve(B)
 
 
 def test_only_its_holder_frees_the_place(process: WorkerState) -> None:
-    process.try_suspect(A)
-    assert process.clear_suspect(B) is None
-    assert not process.try_suspect(C)
+    process.suspects.reserve(A)
+    assert process.suspects.free(B) is None
+    assert not process.suspects.reserve(C)
 
 
 def test_suspects_that_were_turned_away_come_back_in_order_once_each(process: WorkerState) -> None:
     session = SessionKey("agent:main:main")
-    process.try_suspect(A)
+    process.suspects.reserve(A)
     for run in (B, C, B):
-        process.defer(session, run)
+        process.suspects.defer(session, run)
 
-    assert process.clear_suspect(A) == (session, B)
-    process.try_suspect(B)
-    assert process.clear_suspect(B) == (session, C)
-    process.try_suspect(C)
-    assert process.clear_suspect(C) is None
+    assert process.suspects.free(A) == (session, B)
+    process.suspects.reserve(B)
+    assert process.suspects.free(B) == (session, C)
+    process.suspects.reserve(C)
+    assert process.suspects.free(C) is None
 
 
 def test_the_place_is_given_to_exactly_one_of_many_threads(process: WorkerState) -> None:
@@ -64,7 +64,7 @@ def test_the_place_is_given_to_exactly_one_of_many_threads(process: WorkerState)
 
     def compete(run: RunId) -> None:
         barrier.wait()
-        if process.try_suspect(run):
+        if process.suspects.reserve(run):
             won.append(run)
 
     threads = [threading.Thread(target=compete, args=(RunId(f"run-{n}"),)) for n in range(16)]
@@ -83,22 +83,22 @@ def test_runs_are_carried_only_inside_the_block(process: WorkerState) -> None:
 
 
 def test_a_process_that_is_not_leaving_has_all_the_time(process: WorkerState) -> None:
-    assert not process.leaving
-    assert process.grace_left() == float("inf")
+    assert not process.shutdown.has_begun
+    assert process.shutdown.grace_left() == float("inf")
 
 
 def test_a_second_drain_does_not_extend_the_grace(process: WorkerState) -> None:
-    process.leave()
-    left = process.grace_left()
-    process.leave()
-    assert process.leaving
-    assert process.grace_left() <= left <= 30
+    process.shutdown.begin()
+    left = process.shutdown.grace_left()
+    process.shutdown.begin()
+    assert process.shutdown.has_begun
+    assert process.shutdown.grace_left() <= left <= 30
 
 
 def test_near_the_end_of_the_grace_long_calls_are_abandoned() -> None:
     relaxed, pressed = WorkerState(grace_seconds=30), WorkerState(grace_seconds=0)
     for process in (relaxed, pressed):
-        process.leave()
+        process.shutdown.begin()
         mine = handle()
         with process.carrying(mine):
             process.enforce()

@@ -14,6 +14,7 @@ from openclaw_workers.domain.schedule import Every
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.errors import FailureReason
+from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.channels import ChannelAccount, Channels, WantedThread
 from openclaw_workers.store.configs import NO_VERSION, ConfigDocument, Configs
 from openclaw_workers.store.group_context import ContextMessage, GroupContext
@@ -62,11 +63,11 @@ def reserve(store: StoreHarness) -> None:
     RateLimits(store.redis, store.keys).reserve(RunId("run-a"), "call-1", Amounts(tokens=5), [Budget("day", tokens=9)])
 
 
-def hold(store: StoreHarness) -> None:
+def renew_reservation(store: StoreHarness) -> None:
     limit(store)
     reserve(store)
     held = [Limit("p", concurrent=1)], [Budget("day", tokens=9)]
-    RateLimits(store.redis, store.keys).hold(RunId("run-a"), "call-1", *held, 2.0)
+    RateLimits(store.redis, store.keys).renew_reservation(RunId("run-a"), "call-1", *held, 2.0)
 
 
 def record_calls(store: StoreHarness) -> None:
@@ -93,7 +94,8 @@ def record_calls(store: StoreHarness) -> None:
 def login(store: StoreHarness) -> None:
     tokens = Tokens(store.redis, store.keys)
     token, _ = tokens.create(Scope.CHAT)
-    assert tokens.redeem(tokens.login_code(token.id))
+    logins = BrowserLogins(store.redis, store.keys, tokens)
+    assert logins.redeem(logins.login_code(token.id))
 
 
 def ingress_beat(store: StoreHarness) -> None:
@@ -269,7 +271,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "cooldown": [cooldown, cooldown_asked_for, cooldown_ended],
     "limit": [limit],
     "reserve": [reserve],
-    "hold": [hold],
+    "renew_reservation": [renew_reservation],
     "record_calls": [record_calls],
     "outbox_claim": [claimed],
     "outbox_sort": [outbox_sort],

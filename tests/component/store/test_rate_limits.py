@@ -136,15 +136,15 @@ def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: RateLimits, stor
     limits.ask([limit], A, "call-1", 10)
     soon = store.now() + 5_000
     age(soon)
-    limits.hold(A, "another", [limit], [day])
+    limits.renew_reservation(A, "another", [limit], [day])
     assert ends() == (soon, soon)
-    limits.hold(A, "call-1", [limit], [day])
+    limits.renew_reservation(A, "call-1", [limit], [day])
     assert min(ends()) > soon + 5_000
 
     age(store.now() - 1)
     assert limits.reserve(B, "call-2", Amounts(tokens=60), [day]) is True
     assert limits.ask([limit], B, "call-2", 10) == 0
-    limits.hold(A, "call-1", [limit], [day])
+    limits.renew_reservation(A, "call-1", [limit], [day])
     assert store.redis.zrange(store.keys.working("p"), 0, -1) == store.redis.hkeys(store.keys.reserved("day")) == [B]
     assert set(store.redis.hkeys(store.keys.asked("p"))) == {f"call {B}"}, "nothing is left of who died"
 
@@ -154,15 +154,19 @@ def test_seconds_count_while_they_pass_those_of_all_calls_under_way(limits: Rate
     spend(store, "day", seconds=10)
     for run in (A, B):
         assert limits.reserve(run, f"call-{run}", Amounts(seconds=5), [day]) is True
-    assert limits.hold(A, f"call-{A}", [], [day], 30.0) == pytest.approx(30, abs=1), "two share what is left"
+    assert limits.renew_reservation(A, f"call-{A}", [], [day], 30.0) == pytest.approx(30, abs=1), (
+        "two share what is left"
+    )
     assert limits.reserve(C, "call-c", Amounts(seconds=60), [day]) is False, "more is taken than was reserved"
     assert limits.reserve(C, "call-c", Amounts(seconds=50), [day]) is True
-    answer = limits.hold(B, f"call-{B}", [], [day], 61.0)
+    answer = limits.renew_reservation(B, f"call-{B}", [], [day], 61.0)
     assert isinstance(answer, Exhausted)
     assert (answer.what, answer.limit) == ("seconds", 100)
     assert answer.spent == pytest.approx(101, abs=1)
-    assert limits.hold(B, f"call-{B}", [], [day], 0.0) == pytest.approx(20, abs=1), "who waits has taken nothing yet"
-    assert limits.hold(A, f"call-{A}", [], [Budget("day", tokens=5)], 500.0) == float("inf")
+    assert limits.renew_reservation(B, f"call-{B}", [], [day], 0.0) == pytest.approx(20, abs=1), (
+        "who waits has taken nothing yet"
+    )
+    assert limits.renew_reservation(A, f"call-{A}", [], [Budget("day", tokens=5)], 500.0) == float("inf")
 
 
 def test_who_waits_gets_no_place_by_holding_on(limits: RateLimits, store: StoreHarness) -> None:
@@ -170,7 +174,7 @@ def test_who_waits_gets_no_place_by_holding_on(limits: RateLimits, store: StoreH
     limit = Limit("p", concurrent=1)
     limits.ask([limit], A, "call-1", 10)
     assert limits.ask([limit], B, "call-2", 10) > 0
-    limits.hold(B, "call-2", [limit], [])
+    limits.renew_reservation(B, "call-2", [limit], [])
     assert store.redis.zrange(store.keys.working("p"), 0, -1) == [A]
 
 
@@ -248,7 +252,7 @@ def test_the_cost_of_a_reservation_does_not_grow_with_the_calls_in_progress(
     def cost_of_one() -> int:
         before = commands()
         limits.reserve(A, "call-a", Amounts(tokens=1, seconds=1), [day])
-        limits.hold(A, "call-a", [], [day], 1.0)
+        limits.renew_reservation(A, "call-a", [], [day], 1.0)
         return commands() - before
 
     limits.reserve(B, "call-b", Amounts(tokens=1, seconds=1), [day])

@@ -9,18 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw_workers.domain.misfire import ON_TIME_MS, Misfire, Plan, plan
 from openclaw_workers.domain.schedule import (
-    ON_TIME_MS,
     At,
     Every,
-    Misfire,
-    Plan,
     next_times,
     parse_at,
     parse_cron,
     parse_every,
     parse_ms,
-    plan,
 )
 from openclaw_workers.errors import BadInput
 

@@ -46,6 +46,6 @@ local function next_messages(inbox, most)
 end
 
 -- Collecting ends when no message came for the debounce time, and at the latest five times that after the first one.
-local function quiet_at(head, last_at, debounce_ms)
+local function debounce_ends_at(head, last_at, debounce_ms)
   return math.min(last_at + debounce_ms, head.accepted_at + 5 * debounce_ms)
 end
