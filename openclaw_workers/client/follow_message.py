@@ -219,12 +219,15 @@ class Conversation:
 def why_waiting(session: SessionKey, run: RunId | None) -> Steps[Note | None]:
     """Why nothing happens in a session; `run` is the one that is awaited, as far as known."""
     lane = queue_of(lane_of(session))
-    if not has_worker((yield from ask(ReadWorkers())), lane):
+    workers = yield from ask(ReadWorkers())
+    if not has_worker(workers, lane):
         return Note(f"no worker is running for lane {lane}; start one with `ocw up`")
     state = yield from ask(ReadState(session))
     if state.waits_for:
         return Note(waits_for_place(agent_of(session), state.waits_for))
     if state.state == "queued":
+        if not has_worker((info for info in workers if info.facts.get("drain") != "1"), lane):
+            return Note(f"all workers of lane {lane} are drained; `ocw undrain HOST` lets them take turns again")
         return Note(f"waiting for a free worker on lane {lane}")
     if state.state == "idle" or state.run == run:
         return None
@@ -235,7 +238,8 @@ def waits_for_place(agent: str, where: str) -> str:
     """Why a run waits whose files no worker sees, and what to do."""
     return (
         f"the files of agent {agent} are at {where}, and no worker takes turns there; the message waits. "
-        f"Start `ocw up` there, or move the files with `ocw agents move {agent} --to HOST`"
+        "Start `ocw up` there, `ocw undrain` the host if it is drained, or move the files with "
+        f"`ocw agents move {agent} --to HOST`"
     )
 
 

@@ -50,8 +50,9 @@ def state_of(fields: Mapping[str, Any]) -> SessionState:
 
 
 def worker_of(fields: Mapping[str, Any]) -> WorkerInfo:
-    # The lane is the only fact that a conversation asks about.
-    return WorkerInfo(WorkerId(fields["id"]), fields["alive"], fields["beatAt"], {"lane": fields["lane"]})
+    # The only facts that a conversation asks about.
+    facts = {"lane": fields["lane"], "drain": "1" if fields["draining"] else "0"}
+    return WorkerInfo(WorkerId(fields["id"]), fields["alive"], fields["beatAt"], facts)
 
 
 def event_of(event_id: str, kind: str, data: str) -> Event | None:

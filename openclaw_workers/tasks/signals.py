@@ -43,6 +43,7 @@ from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded, redis_url, wait_for_configuration
 from openclaw_workers.tasks.shared_text import SharedText
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
+from openclaw_workers.tasks.worker_commands import replace_commands
 
 log = structlog.get_logger(__name__)
 
@@ -121,6 +122,7 @@ def _after_setup(instance: Any, **_: Any) -> None:
     keep_acks_across_reconnects()
     use_batch_fetch()
     replace_revoke()
+    replace_commands()
     add_commands()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))

@@ -127,11 +127,19 @@ def place_findings(status: Answer) -> Iterator[Finding]:
             )
         elif not each["served"]:
             what = f"no worker takes turns at {where}, where the files of agent {agent} are"
-            yield Finding("places", "error", what, f"ocw up there, or ocw agents move {agent} --to HOST")
+            yield Finding("places", "error", what, place_fix(each, status["workers"]))
         for host in each["hostsWithout"]:
             what = f"{host} cannot serve agent {agent}: its files are at {where}"
             fix = f"share that directory with {host}, or leave it so: other hosts run its turns"
             yield Finding("places", "warning", what, fix)
+
+
+def place_fix(place: Answer, workers: Sequence[Answer]) -> str:
+    """What to do about a place where no worker takes turns."""
+    host = (place["where"] or "").partition(":")[0]
+    is_drained = any(each["alive"] and each["draining"] and each["host"] == host for each in workers)
+    start = f"ocw undrain {host}" if is_drained else "ocw up there"
+    return f"{start}, or ocw agents move {place['agentId']} --to HOST"
 
 
 def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ def test_a_drained_host_takes_no_turns_until_it_is_undrained(bare_fleet: Fleet, 
     eventually(lambda: bare_fleet.stores.redis.llen(bare_fleet.queue_key) == 1, within=30)
     assert ocw("status").out.count("drained") == len(everyone)
     assert worker.is_running()
+    assert "all workers of lane main are drained" in ocw("agent", "--session", "asks", "--timeout", "4", "-m", "hi").err
 
     assert ocw("undrain", host, "--json").json["drained"] is False
     assert bare_fleet.outcome(waiting, within=30).text == "well"

@@ -58,6 +58,8 @@ class ProgressAnswer(Shape):
     worker: str | None
     lease_until: int | None
     waiting: int
+    waits_for: str | None
+    """Where the files of its agent are, if no worker takes turns there; null otherwise."""
     last_event_id: str
     open_batches: list[str]
     """Batches of sub-agents whose results the session has not been given."""
@@ -89,6 +91,7 @@ def get_progress(call: Call[ProgressQuery, NoInput]) -> dict[str, Any]:
         "worker": control.owner or None,
         "leaseUntil": control.lease_until or None,
         "waiting": control.waiting,
+        "waitsFor": control.waits_for or None,
         "lastEventId": stores.reader.last_event_id(key),
         "openBatches": stores.tree.batches(key),
         "receipt": _receipt_json(receipt) if receipt else None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from openclaw_workers.cli.render.text import age, printable, span, table
 from openclaw_workers.clock import now_ms
+from openclaw_workers.views.findings import place_fix
 
 
 def status_text(status: Mapping[str, Any]) -> str:
@@ -22,7 +23,7 @@ def status_text(status: Mapping[str, Any]) -> str:
         lines.append(f"{totals['quarantined']} damaged record(s) quarantined; `ocw status --damaged` lists them")
     if totals["pendingAnnounces"] or totals["blockedAnnounces"]:
         lines += _announces(totals, status["blockedResults"])
-    lines += _places(status["places"])
+    lines += _places(status["places"], status["workers"])
     for each in status["waitingArchives"]:
         waits = f"{each['archives']} archive(s) wait for a worker at {each['place']}, which has their first part"
         lines.append(printable(waits))
@@ -75,7 +76,7 @@ def _configuration(status: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _places(places: Sequence[Mapping[str, Any]]) -> list[str]:
+def _places(places: Sequence[Mapping[str, Any]], workers: Sequence[Mapping[str, Any]]) -> list[str]:
     """Agents whose files not every host sees."""
     lines = []
     for each in places:
@@ -85,8 +86,8 @@ def _places(places: Sequence[Mapping[str, Any]]) -> list[str]:
             lines.append(f"the files of agent {agent} are being moved{waiting}; `ocw agents move {agent}` shows it")
         elif not each["served"]:
             lines.append(
-                f"no worker takes turns at {where}, where the files of agent {agent} are{waiting}; start `ocw up` "
-                f"there, or move them with `ocw agents move {agent} --to HOST`"
+                f"no worker takes turns at {where}, where the files of agent {agent} are{waiting}; "
+                f"fix: {printable(place_fix(each, workers))}"
             )
         if each["hostsWithout"]:
             hosts = ", ".join(each["hostsWithout"])

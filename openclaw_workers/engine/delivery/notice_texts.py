@@ -23,8 +23,8 @@ FULL = (
 )
 WAITS_FOR_PLACE = (
     "⏳ Your message waits: the files of the agent {agent} are at @PLACE@, and no worker takes turns there now. "
-    "It is answered when that host is back. Next step for the owner: start `ocw up` there, or move the files with "
-    "`ocw agents move {agent} --to HOST`."
+    "It is answered when that host is back. Next step for the owner: start `ocw up` there, `ocw undrain` the host if "
+    "it is drained, or move the files with `ocw agents move {agent} --to HOST`."
 )
 FAILED = "❌ The turn failed: {error}\nNext step: {step}"
 TIMED_OUT = (

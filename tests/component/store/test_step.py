@@ -83,6 +83,18 @@ def test_a_steered_message_joins_the_turn_and_is_bound_to_it(store: StoreHarness
     assert store.run(taken.lease.run).covers == ["begin", "m2"]
 
 
+def test_many_steered_messages_join_in_their_order_over_several_steps(store: StoreHarness, taken: Taken) -> None:
+    sent = [f"steer {number}" for number in range(60)]
+    for text in sent:
+        store.say(text, mode=QueueMode.STEER, cap=100)
+
+    joined = [store.turns().step(taken.lease, step, [SAID], may_steer=True)[1] for step in (1, 2, 3)]
+
+    assert [len(each) for each in joined] == [25, 25, 10]
+    assert [entry["content"][0]["text"] for each in joined for entry in each] == sent
+    assert store.waiting() == []
+
+
 def test_steering_waits_for_a_step_before_a_model_call(store: StoreHarness, taken: Taken) -> None:
     store.say("join", mode=QueueMode.STEER)
 

@@ -11,6 +11,7 @@ from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.tokens import Scope
+from openclaw_workers.remote.records import state_of, worker_of
 from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.fleet import Fleet, session_key
 from tests.support.ingress import Api, Ingress, in_path, new_token
@@ -330,3 +331,19 @@ def test_commands_are_listed_with_their_help(api: Api, chat: Api) -> None:
 def test_who_is_asking(api: Api, chat: Api, reader: Api) -> None:
     reported = [(each["scope"], each["authority"]) for each in (client.get("/me") for client in (api, chat, reader))]
     assert reported == [("admin", "owner"), ("chat", "authorized"), ("read", "anyone")]
+
+
+def test_a_state_is_the_same_over_http_as_in_redis(fleet: Fleet, api: Api) -> None:
+    """`ocw agent` on the machine of `ocw up` asks the ingress, and says why a message waits."""
+    key, stores = session_key("far"), fleet.stores
+    stores.redis.hset(stores.keys.ctl(key), mapping={"state": "queued", "run": "run-1", "waits_for": "host-a:/work"})
+
+    there, here = state_of(api.get(f"/sessions/{in_path(key)}/progress")), stores.reader.control(key)
+
+    assert here.waits_for == "host-a:/work"
+    assert there == here
+    workers = [worker_of(each) for each in api.get("/status")["workers"]]
+    facts = {info.id: info.facts for info in stores.workers.all()}
+    assert {info.id: info.facts for info in workers} == {
+        name: {fact: facts[name].get(fact, "0") for fact in ("lane", "drain")} for name in facts
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,3 +127,14 @@ def test_a_session_whose_run_waits_for_a_worker_is_not_called_busy(clock: Clock)
     assert steps.advance([ALIVE]) == ReadState(SESSION)
     queued = SessionState("queued", "run-0", 0, "", 1, 1)
     assert steps.advance(queued) == Note("waiting for a free worker on lane main")
+
+
+def test_a_run_that_waits_for_drained_workers_says_so(clock: Clock) -> None:
+    steps = conversation(clock)
+    steps.advance()
+    clock.now += 3
+    steps.advance([])
+    steps.advance(Receipt(state=MessageState.ACCEPTED))
+    steps.advance([replace(ALIVE, facts={**ALIVE.facts, "drain": "1"})])
+    said = steps.advance(SessionState("queued", "run-0", 0, "", 1, 1))
+    assert said == Note("all workers of lane main are drained; `ocw undrain HOST` lets them take turns again")

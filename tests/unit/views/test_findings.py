@@ -13,6 +13,7 @@ from openclaw_workers.views.findings import (
     is_well,
     key_findings,
     machine_findings,
+    place_findings,
     redis_findings,
     worker_findings,
 )
@@ -153,3 +154,10 @@ def test_a_full_disk_a_wrong_clock_and_damage_are_named() -> None:
         ("clock", "warning"),
     ]
     assert bad(list(damage_findings({"damaged": [{}]}))) == [("records", "warning", "ocw status --damaged")]
+
+
+@pytest.mark.parametrize(("draining", "first"), [(True, "ocw undrain h"), (False, "ocw up there")])
+def test_files_on_a_drained_host_come_with_the_command_that_undrains_it(draining: bool, first: str) -> None:
+    place = {"agentId": "main", "where": "h:/work", "moving": False, "served": False, "hostsWithout": []}
+    found = list(place_findings({**STATUS, "places": [place], "workers": [{**WORKER, "draining": draining}]}))
+    assert bad(found) == [("places", "error", f"{first}, or ocw agents move main --to HOST")]
