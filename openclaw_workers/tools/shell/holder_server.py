@@ -84,6 +84,8 @@ class HolderServer:
             self._requests = None
             if self._process is not None:
                 self._process.kill()
+                # Otherwise it stays in the process table until the next process is started.
+                self._process.wait(_ANSWER_SECONDS)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
