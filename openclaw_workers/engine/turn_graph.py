@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from openclaw_workers.config.resolve import model_aliases
-from openclaw_workers.config.tool_secrets import secret_values
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.sandbox.report import SandboxReports
@@ -22,7 +21,6 @@ from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
-from openclaw_workers.redaction import protect
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ class TurnGraph(ToolGraph):
 
     @cached_property
     def runner(self) -> TurnRunner:
-        protect(secret_values(self.loaded.settings))
         return TurnRunner(
             turns=self.turns,
             execution=self.execution,
