@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +71,27 @@ def main() -> None:
         found["firstSearchCpuSeconds"] = round(cpu_seconds(worker.pid) - used, 2)
         for number in range(FILES):
             write(folder, f"big{number}", CHUNKS_PER_FILE)
-        report = client.sync("main")
-        found |= {"chunks": client.status("main")["chunks"], "indexSeconds": round(report["milliseconds"] / 1000, 1)}
+        found |= indexed(client)
         found |= compared(fleet, client)
         after = memory_mb(worker.pid)
         found |= {"addedMemoryMb": after[0] - before[0], "addedAnonymousMb": after[1] - before[1]}
     print(json.dumps(found))
+
+
+def indexed(client: MemoryClient) -> dict[str, Any]:
+    """Index all files, and search ten times a second meanwhile."""
+    times = []
+    with ThreadPoolExecutor(1) as threads:
+        sync = threads.submit(client.sync, "main")
+        while not wait([sync], timeout=0.1).done:
+            times += timed({"search": client.search}, 1)["search"]
+    times.sort()
+    return {
+        "chunks": client.status("main")["chunks"],
+        "indexSeconds": round(sync.result()["milliseconds"] / 1000, 1),
+        "searchWhileIndexingMsP50": round(statistics.median(times), 2),
+        "searchWhileIndexingMsP99": round(times[int(len(times) * 0.99)], 2),
+    }
 
 
 def memory_mb(pid: int) -> tuple[int, int]:

@@ -31,8 +31,7 @@ class _KnownSecrets:
     def __init__(self) -> None:
         self._values: frozenset[str] = frozenset()
         self._pattern: re.Pattern[str] | None = None
-        self._beginnings: frozenset[str] = frozenset()
-        self._first = ""
+        self._longest = 0
 
     def add(self, values: Iterable[str]) -> None:
         new = {form for value in values if len(value) >= _SHORTEST_KNOWN for form in _forms(value)}
@@ -41,8 +40,7 @@ class _KnownSecrets:
         self._values |= new
         longest_first = sorted(self._values, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-        self._beginnings = frozenset(value[:end] for value in self._values for end in range(1, len(value)))
-        self._first = "".join({value[0] for value in self._values})
+        self._longest = len(longest_first[0])
 
     def mask(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern else text
@@ -50,10 +48,18 @@ class _KnownSecrets:
     def split(self, text: str) -> tuple[str, str]:
         """What can be shown of a text that goes on, masked, and its end, which may be the beginning of a secret."""
         text = self.mask(text)
-        for start, char in enumerate(text) if self._first else ():
-            if char in self._first and text[start:] in self._beginnings:
+        for start in range(max(0, len(text) - self._longest), len(text)):
+            if any(value.startswith(text[start:]) for value in self._values):
                 return text[:start], text[start:]
         return text, ""
+
+    def split_start(self, text: str) -> tuple[str, str]:
+        """The beginning of a text that follows a cut, which may be the end of a secret, and the rest, masked."""
+        text = self.mask(text)
+        for end in range(min(len(text), self._longest), 0, -1):
+            if any(value.endswith(text[:end]) for value in self._values):
+                return text[:end], text[end:]
+        return "", text
 
 
 def _forms(value: str) -> set[str]:
@@ -73,6 +79,16 @@ def protect(values: Iterable[str]) -> None:
 def mask_known(text: str) -> str:
     """Hide the secrets of the configuration. Costs nothing where there are none."""
     return _known.mask(text)
+
+
+def mask_before_cut(text: str) -> str:
+    """Mask a text that was cut at its end. An end that may be the beginning of a secret is left out."""
+    return _known.split(text)[0]
+
+
+def mask_after_cut(text: str) -> str:
+    """Mask a text that was cut at its beginning. A beginning that may be the end of a secret is left out."""
+    return _known.split_start(text)[1]
 
 
 class StreamMask:

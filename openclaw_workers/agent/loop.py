@@ -43,7 +43,7 @@ from openclaw_workers.domain.transcript import (
 from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
-from openclaw_workers.redaction import mask_known, mask_known_in_json
+from openclaw_workers.redaction import mask_before_cut, mask_known, mask_known_in_json
 from openclaw_workers.tools.aliases import canonical
 
 log = structlog.get_logger(__name__)
@@ -69,7 +69,7 @@ class AgentLoop:
 
     @property
     def partial(self) -> str:
-        return self._asker.partial
+        return mask_before_cut(self._asker.partial)
 
     @property
     def worked(self) -> float:

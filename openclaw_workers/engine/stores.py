@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.config.tool_secrets import secret_values
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.redaction import protect
 from openclaw_workers.store.archives import Archives
 from openclaw_workers.store.browser_logins import BrowserLogins
 from openclaw_workers.store.channels import Channels
@@ -101,7 +103,8 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
 
 
 def stores_on(redis: Client, settings: Settings) -> Stores:
-    """The stores on a connection that exists."""
+    """The stores on a connection that exists. From here on this process masks the secrets of the settings."""
+    protect(secret_values(settings))
     keys = Keys(settings.engine.namespace)
     timing = Timing(int(settings.engine.lease_seconds * 1000))
     reader = Reader(redis, keys)

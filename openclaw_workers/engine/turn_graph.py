@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from openclaw_workers.config.resolve import model_aliases
-from openclaw_workers.config.tool_secrets import secret_values
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.sandbox.report import SandboxReports
@@ -23,7 +22,6 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.take_at_place import PlacedTurns
 from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
-from openclaw_workers.redaction import protect
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,6 @@ class TurnGraph(ToolGraph):
 
     @cached_property
     def runner(self) -> TurnRunner:
-        protect(secret_values(self.loaded.settings))
         return TurnRunner(
             turns=self.turns,
             placed=self.placed_turns,

@@ -17,6 +17,7 @@ from openclaw_workers.memory.files import date_in
 from openclaw_workers.memory.fusion import TOKENS, Ranked, Weights, decay, default_weights, diversify, fuse
 from openclaw_workers.memory.points import CHUNK, Condition, Hit, Query, SparseVector, Where, where
 from openclaw_workers.memory.scopes import Visibility, session_in
+from openclaw_workers.redaction import mask_known
 
 MOST_CANDIDATES = 200
 EXACT_CANDIDATES = 1_000
@@ -183,7 +184,7 @@ def _citation(path: str, start: int, end: int) -> str:
 
 def _snippet(payload: dict[str, Any], query: str) -> tuple[str, int, int]:
     """The part of a chunk around the line that shares most words with the query, and its lines."""
-    text, start, end = str(payload["text"]), int(payload["startLine"]), int(payload["endLine"])
+    text, start, end = mask_known(str(payload["text"])), int(payload["startLine"]), int(payload["endLine"])
     lines = text.split("\n")
     if len(text) <= SNIPPET_CHARS:
         return text, start, end

@@ -1,8 +1,13 @@
-"""How much a tool may tell a model in one answer. All tools use these limits; what is left out is always said."""
+"""How much a tool may tell a model in one answer. All tools use these limits; what is left out is always said.
+
+Secrets are masked before a text is cut, so that none shows in part.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from openclaw_workers.redaction import mask_after_cut, mask_before_cut, mask_known
 
 MAX_OUTPUT_BYTES = 50 * 1024
 """The limit of one answer, unless a tool sets another."""
@@ -34,9 +39,9 @@ class HeadAndTail:
 
     def text(self) -> str:
         if not self._dropped_bytes:
-            return _decode(self._head + self._tail)
+            return mask_known(_decode(self._head + self._tail))
         note = f"\n[... {self._dropped_bytes:,} bytes left out here ...]\n"
-        return _decode(self._head) + note + _decode(self._tail)
+        return mask_before_cut(_decode(self._head)) + note + mask_after_cut(_decode(self._tail))
 
 
 def _decode(data: bytearray) -> str:
@@ -81,5 +86,6 @@ class LimitedLines:
 
 def shorten_line(line: str, max_chars: int = 500) -> str:
     """One line of a larger output, cut if it is very long."""
+    line = mask_known(line)
     cut = len(line) - max_chars
     return line if cut <= 0 else f"{line[:max_chars]} [... {cut:,} more characters]"

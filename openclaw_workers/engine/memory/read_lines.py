@@ -7,6 +7,7 @@ from typing import Any
 from openclaw_workers.errors import NotFound
 from openclaw_workers.memory.files import MemoryRoots, find_file, read_text, scope_of_file
 from openclaw_workers.memory.scopes import Visibility
+from openclaw_workers.redaction import mask_known
 
 MAX_CHARS = 20_000
 ALLOWED = "expected MEMORY.md or a .md file in memory/, as memory_search names it"
@@ -27,7 +28,7 @@ def read_lines(
     lines = text.splitlines()
     start = min(first or 1, len(lines) + 1)
     end = len(lines) if count is None else min(len(lines), start + count - 1)
-    shown = "\n".join(lines[start - 1 : end])
+    shown = mask_known("\n".join(lines[start - 1 : end]))
     answer: dict[str, Any] = {"path": file.path, "text": shown[:MAX_CHARS], "from": start, "totalLines": len(lines)}
     if len(shown) > MAX_CHARS:
         answer["truncated"] = f"the first {MAX_CHARS:,} of {len(shown):,} characters; ask for fewer lines"

@@ -19,6 +19,7 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.redaction import mask_after_cut, mask_known
 from openclaw_workers.tools.shell.background_commands import CommandDirectory, HeldCommand
 from openclaw_workers.tools.shell.exit_text import ending_text
 from openclaw_workers.tools.shell.holder.spec import Exit
@@ -98,10 +99,11 @@ def _authority(stored: str) -> Authority:
 
 def _text(command: HeldCommand, ended: Exit) -> str:
     tail = command.output(max(0, ended["bytes"] - SNIPPET_BYTES))
-    output = tail.read()[-SNIPPET_BYTES:].decode(errors="replace").strip()
+    output = tail.read()[-SNIPPET_BYTES:].decode(errors="replace")
+    output = (mask_after_cut(output) if ended["bytes"] > SNIPPET_BYTES else mask_known(output)).strip()
     return texts.COMMAND_ENDED.format(
         id=command.info.id,
         ending=ending_text(ended),
-        command=shorten(" ".join(command.info.command.split()), COMMAND_CHARS),
+        command=shorten(mask_known(" ".join(command.info.command.split())), COMMAND_CHARS),
         output=output or texts.COMMAND_WITHOUT_OUTPUT,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.engine.place_service import OnlyAnswers, Operation, Progress
 from openclaw_workers.engine.shell.agent_commands import OPERATION
+from openclaw_workers.redaction import mask_known
 from openclaw_workers.tools.shell.background_commands import CommandDirectory
 
 COMMAND_CHARS = 60
@@ -33,4 +34,4 @@ class RunningCommands(OnlyAnswers):
 
 
 def _shown(command: str, pid: int, host: str, session: str) -> str:
-    return f"`{shorten(' '.join(command.split()), COMMAND_CHARS)}` of {session} (process {pid} on {host})"
+    return f"`{shorten(mask_known(' '.join(command.split())), COMMAND_CHARS)}` of {session} (process {pid} on {host})"

@@ -26,10 +26,11 @@ def select_lines(
 ) -> dict[str, Any]:
     """Select lines from number `offset` on. With `wanted`, select matching lines only and prefix their numbers.
 
-    Returns `lines`, `next_offset` (None at the end of the file), `stopped_by` (`limit` or `size`) and `last`,
-    the number of the last line read.
+    Returns `lines`, `next_offset` (None at the end of the file), `stopped_by` (`limit` or `size`), `last`, the number
+    of the last line read, and `cut`: what to say if the only line was too long and is cut ("" if not).
     """
     chosen: list[str] = []
+    cut = ""
     used = last = 0
     for last, text, unread_bytes in _numbered(file, check):
         if last < offset or (wanted is not None and not wanted(text)):
@@ -39,14 +40,14 @@ def select_lines(
         # Checked with the next line in hand, so that a page that ends with the file does not promise more.
         if len(chosen) == limit or (chosen and used + size + bool(unread_bytes) > max_bytes):
             stopped_by = "limit" if len(chosen) == limit else "size"
-            return {"lines": chosen, "next_offset": last, "stopped_by": stopped_by, "last": last}
+            return {"lines": chosen, "next_offset": last, "stopped_by": stopped_by, "last": last, "cut": cut}
         if unread_bytes or size > max_bytes:
             kept = shown.encode()[: max_bytes - used].decode(errors="ignore")
             missing_bytes = size - 1 - len(kept.encode()) + unread_bytes
-            shown = f"{kept}\n[line {last} is cut here: {missing_bytes:,} more bytes of it are not shown]"
+            shown, cut = kept, f"[line {last} is cut here: {missing_bytes:,} more bytes of it are not shown]"
         chosen.append(shown)
         used += size
-    return {"lines": chosen, "next_offset": None, "stopped_by": None, "last": last}
+    return {"lines": chosen, "next_offset": None, "stopped_by": None, "last": last, "cut": cut}
 
 
 def _numbered(file: IO[bytes], check: Callable[[], None]) -> Iterator[tuple[int, str, int]]:

@@ -12,6 +12,7 @@ from pydantic import AliasChoices, Field
 from openclaw_workers.domain.media_types import IMAGES, MOST_IMAGE_BYTES, MOST_PDF_BYTES, PDF, shown_media_type
 from openclaw_workers.domain.transcript import TextBlock
 from openclaw_workers.errors import ToolError, ToolTimedOut
+from openclaw_workers.redaction import mask_before_cut
 from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, ToolInput, TrustedText
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
@@ -161,6 +162,8 @@ def _format_page(page: dict[str, Any], args: ReadInput, place: WorkspacePath) ->
             raise ToolError(f"{place.shown} has {page['last']} lines; offset {args.offset} is past its end")
         return f"(no line of {place.shown} matches)" if args.pattern else f"({place.shown} is empty)"
     text = "\n".join(chosen)
+    if page["cut"]:
+        text = f"{mask_before_cut(text)}\n{page['cut']}"
     if page["next_offset"] is None:
         return text
     why = f"{MAX_OUTPUT_BYTES // 1024} KB" if page["stopped_by"] == "size" else f"{args.limit} lines"

@@ -14,6 +14,7 @@ from pydantic import AliasChoices, Field
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import ToolError, ToolTimedOut
+from openclaw_workers.redaction import mask_after_cut, mask_known
 from openclaw_workers.sandbox.launch import Launch
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
@@ -230,14 +231,24 @@ class _LineByLine:
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
         self._unfinished = b""
+        self._is_cut = False
 
     def add(self, chunk: bytes) -> None:
         *lines, rest = (self._unfinished + chunk).split(b"\n")
+        is_cut = self._is_cut and len(lines) <= _PROGRESS_LINES_PER_READ
+        for line in lines[-_PROGRESS_LINES_PER_READ:]:
+            self._show(_masked(line, is_cut)[:_PROGRESS_LINE_CHARS])
+            is_cut = False
         # A program may never end its line; keep only what could be shown.
         self._unfinished = rest[-_PROGRESS_LINE_CHARS:]
-        for line in lines[-_PROGRESS_LINES_PER_READ:]:
-            self._show(line[:_PROGRESS_LINE_CHARS].decode(errors="replace"))
+        self._is_cut = len(rest) > _PROGRESS_LINE_CHARS or (self._is_cut and not lines)
 
     def finish(self) -> None:
         if self._unfinished:
-            self._show(self._unfinished.decode(errors="replace"))
+            self._show(_masked(self._unfinished, self._is_cut))
+
+
+def _masked(line: bytes, is_cut: bool) -> str:
+    """Without secrets, also if the beginning of the line was not kept."""
+    text = line.decode(errors="replace")
+    return mask_after_cut(text) if is_cut else mask_known(text)

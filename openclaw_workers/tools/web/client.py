@@ -11,7 +11,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.web import WebSettings
 from openclaw_workers.errors import ToolError
 from openclaw_workers.interruptible_http import make_interruptible
-from openclaw_workers.redaction import remove_secrets
+from openclaw_workers.redaction import mask_known, remove_secrets
 from openclaw_workers.tools.web.body import decode_body
 from openclaw_workers.tools.web.cache import ExpiringCache
 from openclaw_workers.tools.web.connections import guarded_transport
@@ -69,7 +69,7 @@ class WebClient:
         seconds = min(self._fetch_seconds, timeout_seconds)
         fetched = self._fetcher.get(url, cancel=cancel, timeout_seconds=seconds)
         if fetched.status >= 400:
-            said = decode_body(fetched.data, fetched.content_type)[:_ERROR_CHARS]
+            said = mask_known(decode_body(fetched.data, fetched.content_type))[:_ERROR_CHARS]
             reason = httpx2.codes.get_reason_phrase(fetched.status)
             raise ToolError(f"{fetched.url} answered {fetched.status} {reason}".strip(), output=said)
         page = read_page(fetched, mode, cancel=cancel)
@@ -98,7 +98,7 @@ class WebClient:
         answer = parse_answer(body.data)
         if response.status_code != 200 or answer is None:
             # Some services repeat the key in their error, and the model would read it.
-            said = remove_secrets(decode_body(body.data, "")[:_ERROR_CHARS], self._secrets)
+            said = remove_secrets(decode_body(body.data, ""), self._secrets)[:_ERROR_CHARS]
             raise ToolError(
                 f"{engine.name} answered {response.status_code}{_advice(response.status_code)}", output=said
             )

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field
 
 from openclaw_workers.domain.transcript import TextBlock
 from openclaw_workers.errors import ToolError
+from openclaw_workers.redaction import mask_known
 from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, ToolInput
 from openclaw_workers.tools.context import require
 from openclaw_workers.tools.media import store_file
@@ -50,13 +51,14 @@ class WebFetch(Tool[WebFetchInput]):
 
 def _format(page: Page, offset: int, most: int) -> str:
     head = [f"URL: {page.url}", *([f"Title: {page.title}"] if page.title else []), f"Type: {page.kind}"]
-    if offset and offset >= len(page.text):
-        raise ToolError(f"the text of {page.url} has {len(page.text):,} characters; offset {offset} is past its end")
-    shown = page.text[offset : offset + most]
+    text = mask_known(page.text)  # before it is cut: half a secret would not be recognised
+    if offset and offset >= len(text):
+        raise ToolError(f"the text of {page.url} has {len(text):,} characters; offset {offset} is past its end")
+    shown = text[offset : offset + most]
     end = offset + len(shown)
     notes = []
-    if end < len(page.text):
-        notes.append(f"[{len(page.text) - end:,} of {len(page.text):,} characters follow: continue with offset={end}]")
+    if end < len(text):
+        notes.append(f"[{len(text) - end:,} of {len(text):,} characters follow: continue with offset={end}]")
     elif page.is_cut:
         notes.append("[the page is longer than is downloaded; its end is missing]")
     body = shown if shown.strip() or page.file else "(there is no text on this page)"

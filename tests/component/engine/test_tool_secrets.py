@@ -8,7 +8,9 @@ import json
 import pytest
 
 from openclaw_workers import redaction
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.transcript import ToolResultEntry
+from openclaw_workers.engine.stores import stores_on
 from openclaw_workers.redaction import StreamMask, mask_known, mask_secrets, protect
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import text
@@ -60,6 +62,13 @@ def test_a_named_tool_gets_the_secret_and_nobody_sees_it(make_engine: MakeEngine
     assert PLANTED not in answers
     assert encoded not in answers
     assert "it is ***" in stored
+
+
+def test_every_process_that_opens_the_stores_masks_them(make_engine: MakeEngine) -> None:
+    """Also one that runs no turns: the ingress, a service worker, a command."""
+    stores_on(make_engine().stores.redis, Settings.model_validate({"secrets": {"DEPLOY_KEY": {"value": PLANTED}}}))
+
+    assert mask_known(f"it is {PLANTED}") == "it is ***"
 
 
 def test_other_tools_and_unnamed_secrets_get_nothing(make_engine: MakeEngine) -> None:

@@ -79,6 +79,7 @@ def test_it_says_why_no_process_could_be_started_and_goes_on(monkeypatch: pytest
             server.start_holder()
     (process,) = [each for each in holder_servers(os.getpid()) if "BlockingIOError" in " ".join(each.cmdline())]
     process.kill()
+    process.wait()
 
 
 def test_a_holder_without_its_directory_says_so(tmp_path: Path) -> None:
