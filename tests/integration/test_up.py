@@ -288,7 +288,7 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_succeeds(ocw: Ocw) -> Non
     assert process.returncode == 0, stderr
     assert "OpenClaw Workers is up." in stdout
     assert f"  Model    offline/demo\n  Config   {ocw.state_dir / 'openclaw.yaml'}\n" in stdout
-    assert "agents answer with the built-in model, offline/demo" in stdout
+    assert "Agents answer with the built-in model offline/demo." in stdout
     assert 'agent -m "hello"' in stdout
     assert not any(is_alive(child) for child in children)
 
