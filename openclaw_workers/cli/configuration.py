@@ -132,4 +132,4 @@ class CliConfiguration:
         from openclaw_workers.engine.fleet_config import wait_for_redis
 
         if not self.local_config:
-            wait_for_redis(self.host, self.redis, lambda: click.echo("waiting for Redis", err=True))
+            wait_for_redis(self.host, self.redis, lambda why: click.echo(f"waiting for Redis: {why}", err=True))

@@ -18,6 +18,16 @@ def read_stdin() -> str:
     return _decoded(sys.stdin.buffer.read(), "standard input")
 
 
+def read_line() -> str | None:
+    """The next line of standard input, without its end; None if there are no more.
+
+    Raises:
+        BadInput: it is not text in UTF-8; the lines after it can still be read.
+    """
+    line = sys.stdin.buffer.readline()
+    return _decoded(line.rstrip(b"\r\n"), "the line") if line else None
+
+
 def check_argument(text: str) -> str:
     """A message from the command line.
 

@@ -170,16 +170,17 @@ def publish_if_none(host: Host, client: Client) -> Published | None:
     return None if published.is_refused else published
 
 
-def wait_for_redis(host: Host, client: Client, on_wait: Callable[[], object]) -> None:
-    """Return once Redis answers; `on_wait` is called once if it does not at first. The configuration is there."""
-    configs, waits = configs_of(host, client), False
+def wait_for_redis(host: Host, client: Client, on_wait: Callable[[str], object]) -> None:
+    """Return once Redis answers; until then, `on_wait` is told each new reason. The configuration is there."""
+    configs = configs_of(host, client)
+    reported = ""
     while True:
         try:
             configs.current()
-        except StoreUnavailable:
-            if not waits:
-                on_wait()
-            waits = True
+        except StoreUnavailable as error:
+            if error.message != reported:
+                on_wait(error.message)
+            reported = error.message
             time.sleep(WAIT_SECONDS)
         else:
             return

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from openclaw_workers.domain.encoding import replace_surrogates
+from openclaw_workers.domain.id_prefixes import LAST, PREFIX_CHARS
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, NotFound
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 RECENT_RUNS = 500
-LAST = "last"
-PREFIX_CHARS = 3
-"""The fewest characters that a run is found by."""
 
 
 def find_run(installation: Installation, wanted: str) -> Run:
@@ -42,7 +40,10 @@ def find_run(installation: Installation, wanted: str) -> Run:
         raise damage_of(installation, f"run {run_id}", hint="`ocw status --damaged` says what to do")
     recent = [run.id for run in islice(installation.stores.reader.each_run(), RECENT_RUNS)]
     # Only among recent runs: a search of all records would grow with the installation.
-    begun = [each for each in recent if each.startswith(run_id)] if len(run_id) >= len("run-") + PREFIX_CHARS else []
+    begun = [each for each in recent if each.startswith(run_id)]
+    if begun and len(run_id) < len("run-") + PREFIX_CHARS:
+        hint = f"{len(begun)} begin so; write at least {PREFIX_CHARS} characters after run-"
+        raise NotFound(f"no run {run_id}", hint=hint)
     if len(begun) > 1:
         raise BadInput(f"several runs begin with {run_id}: {', '.join(begun[:5])}", hint="write more of the id")
     if begun:

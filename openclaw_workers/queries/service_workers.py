@@ -47,7 +47,9 @@ def tool_answer(
     """
     report = tools_answer(installation, session, authority, ask)
     known = {each["name"]: each for each in report.pop("tools")}
-    found = known.get(tool) or known.get(tool.strip().lower())
+    by_alias = {alias: each for each in known.values() for alias in each["aliases"]}
+    name = tool.strip().lower()
+    found = known.get(tool) or known.get(name) or by_alias.get(name)
     if found is None:
         raise NotFound(f"no worker has a tool {tool!r}", hint=did_you_mean(tool, known) or "`ocw tools list` shows all")
     return {**report, "tool": found}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from openclaw_workers.domain.id_prefixes import PREFIX_CHARS
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.routing.addressing import named_session
@@ -13,6 +16,8 @@ from openclaw_workers.errors import BadInput, ConflictError, CorruptRecord, NotF
 if TYPE_CHECKING:
     from openclaw_workers.domain.session_row import SessionEntry
     from openclaw_workers.queries.installation import Installation
+
+_UUID_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def named_key(installation: Installation, wanted: str) -> SessionKey:
@@ -57,11 +62,21 @@ def find_session(installation: Installation, wanted: str) -> tuple[SessionKey, S
             hint=f"`ocw sessions reset {key}` resets it, `ocw sessions delete {key}` removes it",
         )
     keys = installation.overview.session_keys()
-    begun = [each for each in keys if each.startswith(f"{key}-")]  # a key without the end of its UUID
-    if len(begun) == 1:
+    begun = _begun(key, keys)
+    if len(begun) > 1:
+        raise BadInput(f"several sessions begin with {key}: {', '.join(begun[:5])}", hint="write more of the key")
+    if begun:
         return find_session(installation, begun[0])
     guess = did_you_mean(key, keys, cutoff=0.8)
     raise NotFound(f"no session {key}", hint=guess or "`ocw sessions list` shows the sessions")
+
+
+def _begun(key: SessionKey, keys: Sequence[SessionKey]) -> list[SessionKey]:
+    """The keys that begin so and end with a UUID. Names that people chose are never completed."""
+    rest = key.rpartition(":")[2]
+    if len(rest) < PREFIX_CHARS:
+        return []
+    return [each for each in keys if each.startswith(key) and _UUID_END.search(each, len(key) - len(rest))]
 
 
 def check_label_is_free(installation: Installation, session: SessionKey, label: str) -> None:

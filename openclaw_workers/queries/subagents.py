@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openclaw_workers.domain.encoding import replace_surrogates
+from openclaw_workers.domain.id_prefixes import LAST, PREFIX_CHARS
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.subagents import matching_subagents, spawn_order
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.queries.runs import LAST, PREFIX_CHARS, find_run
+from openclaw_workers.queries.runs import find_run
 
 if TYPE_CHECKING:
     from openclaw_workers.domain.runs import Run
@@ -64,7 +65,13 @@ class SubagentIndex:
         """The sub-agents whose session key or run id begins so, each by its newest run."""
         if len(wanted) < PREFIX_CHARS:
             return []
-        begun = [run for run in self.runs if run.session_key.startswith(wanted) or run.id.startswith(f"run-{wanted}")]
+        begun = [
+            run
+            for run in self.runs
+            if run.session_key.startswith(wanted)
+            or run.session_key.rpartition(":")[2].startswith(wanted)
+            or run.id.startswith(f"run-{wanted}")
+        ]
         # The newest run of each session wins, because the runs are in order.
         return list({run.session_key: run for run in begun}.values())
 

@@ -48,6 +48,7 @@ _all_spares: WeakKeyDictionary[Any, deque[_PooledConnection]] = WeakKeyDictionar
 
 # What a server says when it cannot write now, also from within a script, where redis-py does not tell the kinds apart.
 DEMOTED = ("READONLY", "read only replica", "UNBLOCKED")
+NOT_AUTHENTICATED = ("HELLO must be called", "Authentication required")
 FULL = ("OOM", "maxmemory")
 REFUSALS = (*DEMOTED, "LOADING", "BUSY", "MASTERDOWN", "MISCONF", "NOREPLICAS")
 
@@ -84,6 +85,10 @@ def store_errors() -> Iterator[None]:
     try:
         yield
     except AuthenticationError as error:  # redis-py calls it a failed connection
+        if _says(error, NOT_AUTHENTICATED):
+            raise StoreRefused(
+                "Redis wants a password, and none was given", hint="set REDIS_URL to redis://:PASSWORD@HOST:PORT/0"
+            ) from error
         raise StoreRefused(
             f"Redis refused the user or password ({error})", hint="check them in REDIS_URL, or in the configuration"
         ) from error
@@ -200,7 +205,7 @@ def _ask(client: Client, call: ScriptCall, *, trusts: bool) -> list[Any]:
         _spares(client).append(held)
 
 
-def _says(error: ResponseError, words: Sequence[str]) -> bool:
+def _says(error: RedisError, words: Sequence[str]) -> bool:
     return any(word in str(error) for word in words)
 
 

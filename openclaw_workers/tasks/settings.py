@@ -73,8 +73,7 @@ def wait_for_configuration() -> None:
         return
     client = connect(redis_url())
     try:
-        advice = "Redis does not answer; the configuration is there"
-        wait_for_redis(host(), client, lambda: log.warning("config.waiting", advice=advice))
+        wait_for_redis(host(), client, lambda why: log.warning("config.waiting", reason=why))
         published = publish_if_none(host(), client)
     finally:
         client.close()

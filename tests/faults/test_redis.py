@@ -216,6 +216,21 @@ def test_a_worker_started_before_redis_connects_by_itself(fleet: Fleet, pool: st
     assert worker.is_running()
 
 
+def test_a_worker_with_a_wrong_password_says_so_while_it_waits(fleet: Fleet) -> None:
+    wrong = fleet.redis_server.url.replace("redis://", "redis://nobody:hidden@")
+    worker = fleet.worker(wait=False, REDIS_URL=wrong)
+
+    eventually(lambda: "waiting for Redis: Redis refused the user or password" in worker.log_text(), within=60)
+    assert "hidden" not in worker.log_text()
+
+    with fleet.redis_server.client() as client:
+        client.acl_setuser(
+            "nobody", enabled=True, passwords=["+hidden"], keys=["*"], channels=["*"], categories=["+@all"]
+        )
+
+    assert fleet.outcome(fleet.send(small_turn(1))).text == "1"
+
+
 def test_a_consumer_whose_server_froze_and_was_replaced_consumes_again_soon(fleet: Fleet) -> None:
     """Nothing closes the connection on which the worker waits for messages; by default it would wait for 51 s."""
     with SlowProxy(fleet.redis_server) as proxy:

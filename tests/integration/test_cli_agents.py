@@ -126,6 +126,7 @@ def test_the_layer_that_removed_a_tool_is_explained_with_its_setting(ocw: Ocw) -
     assert "removed by: profile\nbecause: agents.list[1].tools.profile does not name it\n" in reported.out
     assert "setting: agents.list[1].tools.profile: [read, write, edit" in reported.out
     assert ocw("tools", "explain", "cron").out == "cron: agent:main:main has it (authority owner)\n"
+    assert ocw("tools", "explain", "read_file").out == "read: agent:main:main has it (authority owner)\n"
     stranger = ocw("tools", "explain", "exec", "--as", "anyone", "--json").json
     assert stranger["tool"]["removedBy"] == "non-owner"
     wrong = ocw("tools", "explain", "exce")

@@ -95,6 +95,15 @@ def test_arguments_that_are_not_utf8_are_not_a_bug(ocw_cli: Ocw, words: tuple[st
     assert ocw_cli(*words, "--json").code == code
 
 
+@pytest.mark.parametrize("words", [("agent",), ("agent", "-m", "-"), ("chat",), ("subagents", "send", "1", "-")])
+def test_input_that_is_not_utf8_is_refused(ocw_cli: Ocw, words: tuple[str, ...]) -> None:
+    done = ocw_cli(*words, stdin="caf\udce9")
+
+    assert (done.code, done.out) == (2, "")
+    assert "is not UTF-8 (byte 3 is 0xe9)" in done.err
+    assert "iconv" in done.err
+
+
 def test_every_problem_of_the_configuration_is_reported_at_once(ocw_cli: Ocw, tmp_path: Path) -> None:
     broken = tmp_path / "openclaw.yaml"
     broken.write_text("engine: {leaseSecond: 3}\nlanes: {main: {concurrency: 0}}\n")
@@ -124,6 +133,19 @@ def test_an_unreachable_redis_exits_with_four(ocw_cli: Ocw) -> None:
     assert text.code == json.code == 4
     assert "hint: check that Redis runs" in text.err
     assert json.json["error"]["type"] == "StoreUnavailable"
+
+
+@pytest.mark.parametrize("words", [("status",), ("agent", "-m", "hello"), ("up", "--no-flower")])
+def test_a_wrong_password_is_named_as_such(live_fleet: Fleet, words: tuple[str, ...]) -> None:
+    wrong = live_fleet.redis_server.url.replace("redis://", "redis://nobody:hidden@")
+    text, json = _both(Ocw(live_fleet), *words, REDIS_URL=wrong)
+
+    assert text.code == json.code == 4
+    assert "Redis refused the user or password (invalid username-password pair" in text.err
+    assert "hidden" not in text.err + json.out
+    assert "did not answer" not in text.err
+    assert "may or may not" not in text.err
+    assert json.json["error"]["type"].startswith("Store")
 
 
 @pytest.mark.parametrize("words", [("sessions", "list"), ("agent", "-m", "hello"), ("status",), ("runs", "watch")])

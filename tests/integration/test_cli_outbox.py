@@ -49,6 +49,9 @@ def test_a_message_is_shown_with_its_parts(two_messages: list[str], ocw_cli: Ocw
     text = ocw_cli("outbox", "show", "first").out
     assert "part 1   sent, message 77" in text
     assert "part 2   not sent" in text
+    assert ocw_cli("outbox", "show", "fir", "--json").json["id"] == "first"
+    newest = max(each["createdAt"] for each in ocw_cli("outbox", "list", "--json").json["messages"])
+    assert ocw_cli("outbox", "show", "last", "--json").json["createdAt"] == newest
     assert ocw_cli("outbox", "show", "nothing").code == 5
 
 

@@ -34,7 +34,9 @@ def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_last_one(live_flee
     run = str(live_fleet.outcome(live_fleet.send(program(say("found")), "found")).receipt.run)
     for wanted in (run[:12], run.removeprefix("run-")[:8], "last"):
         assert ocw_cli("runs", "show", wanted, "--json").json["runId"] == run
-    assert ocw_cli("runs", "show", "run-").code == 5, "too little to mean one"
+    for wanted in ("run-", run[:6]):
+        refused = ocw_cli("runs", "show", wanted)
+        assert (refused.code, "begin so; write at least 3 characters after run-" in refused.err) == (5, True)
 
 
 def test_show_lists_the_owners_and_tool_calls_of_a_run(live_fleet: Fleet, ocw_cli: Ocw) -> None:

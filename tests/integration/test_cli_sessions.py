@@ -30,6 +30,18 @@ def test_sessions_are_listed_last_used_first(live_fleet: Fleet, ocw_cli: Ocw) ->
     assert ocw_cli("sessions", "list", "--agent", "other", "--json").json["error"]["type"] == "NotFound"
 
 
+def test_the_session_that_was_used_last_is_called_last(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("hi")), "notes-of-may"))
+
+    assert ocw_cli("sessions", "show", "last", "--json").json["sessionKey"] == "agent:main:notes-of-may"
+    # The name of a session is not completed: `delete no` must not delete it.
+    assert ocw_cli("sessions", "show", "notes-of").code == 5
+
+    live_fleet.outcome(live_fleet.send(program(say("hi")), "last"))
+    live_fleet.outcome(live_fleet.send(program(say("hi")), "notes-of-may"))
+    assert ocw_cli("sessions", "delete", "last", "--yes", "--json").json["sessionKey"] == "agent:main:last"
+
+
 def test_a_short_key_shows_the_default_agents_session(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     live_fleet.outcome(live_fleet.send(program(say("hi")), "shown"))
 

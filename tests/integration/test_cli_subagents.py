@@ -127,8 +127,17 @@ def test_info_finds_the_record_by_number_label_run_or_session(live_fleet: Fleet,
     assert record["attempts"][0]["how"] == "taken"
     assert record["delivery"] | {"state": "delivered", "tries": 0, "lastError": None} == record["delivery"]
     short = child.session_key.rpartition(":")[2][:8]
-    for name in (f"#{record['number']}", child.session_key, "last", f"agent:main:subagent:{short}", child.id[4:12]):
+    for name in (
+        f"#{record['number']}",
+        child.session_key,
+        "last",
+        f"agent:main:subagent:{short}",
+        short,
+        child.id[4:12],
+    ):
         assert ocw_cli("subagents", "info", name, "--json").json["runId"] == child.id
+    for name in (f"agent:main:subagent:{short}", f"subagent:{short[:6]}"):
+        assert ocw_cli("sessions", "show", name, "--json").json["sessionKey"] == child.session_key
     text = ocw_cli("subagents", "info", child.id).out
     assert f"delivered to {session_key('informed')}" in text
     assert "found it" in text

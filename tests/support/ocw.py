@@ -47,7 +47,9 @@ class Ocw:
         }
 
     def __call__(self, *words: str, stdin: str = "", within: float = 60, env: Mapping[str, str] | None = None) -> Done:
-        with TemporaryFile("w+") as given, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        # As in arguments, "\udce9" stands for the byte 0xe9, which is not UTF-8.
+        stdin_file = TemporaryFile("w+", errors="surrogateescape")  # noqa: SIM115 - closed below
+        with stdin_file as given, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
             given.write(stdin)
             given.seek(0)
             done = WarmProcess(words, env={**self.env, **(env or {})}, cwd=Path.cwd(), files=[given, out, err])

@@ -16,6 +16,7 @@ from openclaw_workers.cli.conversation import (
     send_message,
     show,
 )
+from openclaw_workers.cli.keyboard import read_line
 from openclaw_workers.cli.later_replies import show_next_reply
 from openclaw_workers.cli.output import Exit, exit_code, report
 from openclaw_workers.client.follow_message import Conversation
@@ -51,19 +52,23 @@ class LineChat:
         # Connect and import before the first message, so that failures show at once.
         self._cli.backend.check()
         self._cli.backend.row(self._session)
-        while (text := self._read()) is not None:
+        while (text := self._next_text()) is not None:
             if text.strip():
                 self._send(text)
         while self._show_reply():
             pass
         return self._failed
 
-    def _read(self) -> str | None:
-        """The next line; None at the end."""
+    def _next_text(self) -> str | None:
+        """The next line; None at the end. A line that is not text is reported as a failed message."""
         if sys.stdin.isatty():  # a terminal that is not fit for more, or whose output goes elsewhere
             click.echo(PROMPT, nl=False, err=True)
-        line = sys.stdin.readline()
-        return line.rstrip("\n") if line and line.strip().lower() not in LEAVE else None
+        try:
+            line = read_line()
+        except BadInput as error:
+            self._report(error)
+            return ""
+        return line if line is not None and line.strip().lower() not in LEAVE else None
 
     def _send(self, text: str) -> None:
         outgoing = OutgoingText(

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.named_ids import job_named
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.jobs import firings_table, job_details, jobs_table, moment
 
@@ -106,7 +107,7 @@ def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @pass_cli
 def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
     """Change the options that you give; a new --at, --every or --cron replaces the schedule."""
-    _show(cli, cli.backend.change_job(job_id, _given(options)))
+    _show(cli, cli.backend.change_job(job_named(cli, job_id), _given(options)))
 
 
 @cron.command("remove", epilog="Example: ocw cron remove report-1a2b3c")
@@ -115,6 +116,7 @@ def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @pass_cli
 def remove_job(cli: CliContext, job_id: str) -> None:
     """Remove a job. An active run of it continues."""
+    job_id = job_named(cli, job_id)
     answer = cli.backend.remove_job(job_id)
     if cli.json:
         echo_json(answer)
@@ -128,6 +130,7 @@ def remove_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def run_job(cli: CliContext, job_id: str) -> None:
     """Run a job now, in addition to its schedule."""
+    job_id = job_named(cli, job_id)
     answer = cli.backend.run_job(job_id)
     if cli.json:
         echo_json(answer)
@@ -142,6 +145,7 @@ def run_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
     """Show how earlier firings of a job ended, newest first."""
+    job_id = job_named(cli, job_id)
     answer = cli.backend.job_runs(job_id, limit)
     if cli.json:
         echo_json(answer)
@@ -155,7 +159,7 @@ def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
 @pass_cli
 def pause_job(cli: CliContext, job_id: str) -> None:
     """Pause a job until it is resumed."""
-    _show(cli, cli.backend.pause_job(job_id))
+    _show(cli, cli.backend.pause_job(job_named(cli, job_id)))
 
 
 @cron.command("resume", epilog="Example: ocw cron resume report-1a2b3c")
@@ -164,7 +168,7 @@ def pause_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def resume_job(cli: CliContext, job_id: str) -> None:
     """Continue a paused job, with its next time after now."""
-    _show(cli, cli.backend.resume_job(job_id))
+    _show(cli, cli.backend.resume_job(job_named(cli, job_id)))
 
 
 def _show(cli: CliContext, answer: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.named_ids import outgoing_named
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.outbox import missing_senders, outbox_details, outbox_table
 from openclaw_workers.domain.outgoing import OutgoingState
@@ -49,7 +50,7 @@ def list_messages(cli: CliContext, with_sent: bool, state: str | None, limit: in
 @pass_cli
 def show_message(cli: CliContext, message_id: str) -> None:
     """Show one message: its text, its parts, and what became of each."""
-    answer = cli.backend.outgoing(message_id)
+    answer = cli.backend.outgoing(outgoing_named(cli, message_id))
     if cli.json:
         echo_json(answer)
     else:
@@ -65,7 +66,7 @@ def retry_message(cli: CliContext, message_id: str) -> None:
 
     An unknown part may have arrived already; the chat then shows it twice.
     """
-    _answer(cli, cli.backend.retry_outgoing(message_id), "is sent again")
+    _answer(cli, cli.backend.retry_outgoing(outgoing_named(cli, message_id)), "is sent again")
 
 
 @outbox.command("drop", epilog="Example: ocw outbox drop out-run-0123456789abcdef-1-reply")
@@ -74,7 +75,7 @@ def retry_message(cli: CliContext, message_id: str) -> None:
 @pass_cli
 def drop_message(cli: CliContext, message_id: str) -> None:
     """Never send a message; it is listed as dropped for another 24 hours."""
-    _answer(cli, cli.backend.drop_outgoing(message_id), "is dropped")
+    _answer(cli, cli.backend.drop_outgoing(outgoing_named(cli, message_id)), "is dropped")
 
 
 def _answer(cli: CliContext, answer: dict[str, Any], what: str) -> None:

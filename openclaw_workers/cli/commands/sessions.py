@@ -10,6 +10,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
 from openclaw_workers.cli.memory_results import show_results
+from openclaw_workers.cli.named_ids import session_named
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
 from openclaw_workers.cli.render.sessions import cleanup_table, session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
@@ -65,7 +66,7 @@ Examples:
 @pass_cli
 def session_tree(cli: CliContext, key: str | None) -> None:
     """Show sessions below the sessions that spawned them."""
-    answer = cli.backend.session_trees(key)
+    answer = cli.backend.session_trees(key and session_named(cli, key))
     if cli.json:
         echo_json(answer)
     elif answer["sessions"]:
@@ -93,7 +94,7 @@ def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: in
 @pass_cli
 def show_session(cli: CliContext, key: str) -> None:
     """Show one session, without its transcript."""
-    answer = cli.backend.session(key)
+    answer = cli.backend.session(session_named(cli, key))
     if cli.json:
         echo_json(answer)
         return
@@ -109,7 +110,7 @@ def show_session(cli: CliContext, key: str) -> None:
 @pass_cli
 def show_history(cli: CliContext, key: str, limit: int | None) -> None:
     """Print a session's transcript, oldest entry first."""
-    entries, unreadable = cli.backend.history(key, limit)
+    entries, unreadable = cli.backend.history(session_named(cli, key), limit)
     if cli.json:
         echo_json(entries)
     else:
@@ -141,7 +142,7 @@ Adds to what earlier exports wrote there, and refuses to replace any other file.
 @pass_cli
 def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
     """Write sessions as JSONL files in OpenClaw's layout."""
-    rows, left_out = cli.backend.export_rows(agent_id, session)
+    rows, left_out = cli.backend.export_rows(agent_id, session and session_named(cli, session))
     exported = export_sessions(cli.backend, rows, out)
     if cli.json:
         files = [str(path) for path in exported.files]
@@ -171,7 +172,7 @@ def label_session(cli: CliContext, key: str, label: str | None, remove: bool) ->
     """Give a session a label, by which other sessions find it with sessions_send."""
     if remove == (label is not None):
         raise BadInput("expected a label, or --remove", hint="`ocw sessions label --help` has examples")
-    answer = cli.backend.label_session(key, label)
+    answer = cli.backend.label_session(session_named(cli, key), label)
     session, wanted = answer["sessionKey"], answer["label"]
     if cli.json:
         echo_json(answer)
@@ -185,7 +186,7 @@ def label_session(cli: CliContext, key: str, label: str | None, remove: bool) ->
 @pass_cli
 def reset_session(cli: CliContext, key: str) -> None:
     """Reset a session now: stop its run, and start an empty transcript. The old one is kept on disk."""
-    answer = cli.backend.reset_session(key)
+    answer = cli.backend.reset_session(session_named(cli, key))
     if cli.json:
         echo_json(answer)
     else:
@@ -200,7 +201,7 @@ def reset_session(cli: CliContext, key: str) -> None:
 def delete_session(cli: CliContext, key: str, yes: bool) -> None:
     """Delete a session, after writing its transcript to the state directory."""
     # Resolved first, so that the question names the session that would be deleted.
-    session = cli.backend.existing_key(key)
+    session = cli.backend.existing_key(session_named(cli, key))
     if not yes:
         if cli.json or not sys.stdin.isatty():
             raise BadInput(f"deleting {session} needs a confirmation", hint="add --yes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.named_ids import token_named
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, printable, table
 from openclaw_workers.domain.tokens import Scope
@@ -72,6 +73,7 @@ def list_tokens(cli: CliContext) -> None:
 @pass_cli
 def revoke_token(cli: CliContext, token_id: str) -> None:
     """End a token and the browser sessions that it opened, within two seconds."""
+    token_id = token_named(cli, token_id)
     answer = cli.backend.revoke_token(token_id)
     if cli.json:
         echo_json(answer)
@@ -85,7 +87,7 @@ def revoke_token(cli: CliContext, token_id: str) -> None:
 @pass_cli
 def login_link(cli: CliContext, token_id: str) -> None:
     """Print a link that logs one browser in, once, with the rights of a token."""
-    answer = cli.backend.login_link(token_id)
+    answer = cli.backend.login_link(token_named(cli, token_id))
     if cli.json:
         echo_json(answer)
     else:

@@ -206,7 +206,6 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     answering, (unsafe, refusals) = answering_model(loaded), look_at_start(loaded, runtime)
-    is_offline = default_model(loaded.settings, os.environ).startswith("offline/")
     login = login_url(loaded, runtime)
     bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
     if cli.json:
@@ -215,7 +214,6 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
                 runtime,
                 loaded.state_dir,
                 answering=answering,
-                is_offline=is_offline,
                 unsafe=unsafe,
                 refusals=refusals,
                 login_url=login,
@@ -228,7 +226,6 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
             runtime,
             loaded.state_dir,
             answering=answering,
-            is_offline=is_offline,
             unsafe=unsafe,
             refusals=refusals,
             show_password=sys.stdout.isatty(),

@@ -23,6 +23,11 @@ class AnsweringModel:
     configuration: str
     """The file, or the defaults."""
 
+    @property
+    def is_offline(self) -> bool:
+        """Whether it is one of the built-in models, which need no key."""
+        return self.model.startswith("offline/")
+
 
 def answering_model(loaded: Loaded) -> AnsweringModel:
     settings = loaded.settings

@@ -14,10 +14,7 @@ from openclaw_workers.state_dir import Runtime
 from openclaw_workers.store.browser_logins import CODE_SECONDS
 
 NOT_YET = "not reached yet; `ocw channels status` shows why"
-OFFLINE_NOTICE = (
-    "No API key and no model server is configured: agents answer with the built-in model, offline/demo.\n"
-    "  `ocw init` sets a key up."
-)
+OFFLINE_NOTICE = "Agents answer with the built-in model {model}. `ocw init` sets a real one up."
 
 
 def as_text(
@@ -25,7 +22,6 @@ def as_text(
     state_dir: Path,
     *,
     answering: AnsweringModel,
-    is_offline: bool,
     unsafe: Mapping[str, str],
     refusals: Sequence[str],
     show_password: bool,
@@ -52,8 +48,8 @@ def as_text(
         rows.insert(1, ("Log in", f"{login_url}  (once, within {CODE_SECONDS // 60} minutes)"))
     rows += [(name.capitalize(), address or NOT_YET) for name, address in bots.items()]
     lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
-    if is_offline:
-        lines += [f"  {OFFLINE_NOTICE}", ""]
+    if answering.is_offline:
+        lines += [f"  {OFFLINE_NOTICE.format(model=answering.model)}", ""]
     if unsafe:
         lines += [*(f"  Redis has {setting} {what}." for setting, what in unsafe.items()), ""]
     if refusals:
@@ -70,7 +66,6 @@ def as_json(
     state_dir: Path,
     *,
     answering: AnsweringModel,
-    is_offline: bool,
     unsafe: Mapping[str, str],
     refusals: Sequence[str],
     login_url: str | None,
@@ -90,7 +85,7 @@ def as_json(
         "model": answering.model,
         "keySource": answering.key or None,
         "configuration": answering.configuration,
-        "offline": is_offline,
+        "offline": answering.is_offline,
         "unsafeSettings": dict(unsafe),
         "refusals": list(refusals),
     }

@@ -27,7 +27,7 @@ from openclaw_workers.errors import StoreUnavailable, TransientError
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import RUNTIME_FILE, Runtime, read_runtime, write_runtime
-from openclaw_workers.store.client import connect
+from openclaw_workers.store.client import connect, store_errors
 from openclaw_workers.store.keys import Keys
 
 #: Redis needs a while to load a large append-only file.
@@ -70,11 +70,14 @@ def require_answer(redis_url: str) -> None:
     Raises:
         StoreUnavailable: it does not.
     """
-    if trouble := private_redis.answers(redis_url):
+    try:
+        with store_errors(), connect(redis_url) as client:
+            client.ping()
+    except StoreUnavailable as error:
         raise StoreUnavailable(
-            f"Redis at {mask_secrets(redis_url)} does not answer: {trouble}",
+            f"{error.message}, at {mask_secrets(redis_url)}",
             hint="check REDIS_URL and that server, or unset it to get a private Redis",
-        )
+        ) from error
 
 
 class LocalProcesses:

@@ -12,6 +12,7 @@ from openclaw_workers.engine.turn.agent_frame import policy_inputs
 from openclaw_workers.engine.turn.overrides import session_overrides
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.store.reader import Reader
+from openclaw_workers.tools.aliases import ALIASES
 from openclaw_workers.tools.policy.pipeline import Decision
 from openclaw_workers.tools.policy.policy import ToolPolicy
 
@@ -51,6 +52,7 @@ def _tool(name: str, decision: Decision) -> dict[str, Any]:
     removal = decision.removed.get(name)
     return {
         "name": name,
+        "aliases": [alias for alias, stands_for in ALIASES.items() if stands_for.tool == name],
         "allowed": removal is None,
         "removedBy": removal.layer if removal else None,
         "reason": removal.text if removal else None,

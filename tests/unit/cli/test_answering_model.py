@@ -34,7 +34,14 @@ class Answering:
 def test_without_a_key_the_built_in_model_answers(answering: Answering) -> None:
     found = answering.by()
     assert (found.model, found.key) == ("offline/demo", "")
+    assert found.is_offline
     assert found.configuration == str(answering.folder / "openclaw.yaml")
+
+
+def test_a_configured_model_is_named_whatever_the_keys_are(answering: Answering) -> None:
+    found = answering.by("agents: {list: [{id: main, model: offline/script}]}", OPENAI_API_KEY="sk-1")
+    assert (found.model, found.is_offline) == ("offline/script", True)
+    assert not answering.by("agents: {list: [{id: main, model: openai/gpt-5}]}").is_offline
 
 
 def test_the_key_is_named_by_where_it_is_and_never_shown(answering: Answering) -> None:
