@@ -159,7 +159,7 @@ class TurnHandedOver(TurnEnded):
 
 
 class FailureReason(StrEnum):
-    """Why a model call failed. The last two never lead to a fallback model."""
+    """Why a model call failed. `context_overflow` never leads to a fallback model: the history is compacted first."""
 
     BILLING = "billing"
     RATE_LIMIT = "rate_limit"
@@ -172,7 +172,7 @@ class FailureReason(StrEnum):
     UNKNOWN = "unknown"
     PRICE_UNKNOWN = "price_unknown"  # it is not called, because a budget in dollars could not limit it
     CONTEXT_OVERFLOW = "context_overflow"
-    CUT = "cut"
+    CUT = "cut"  # the stream ended before the answer was complete
 
 
 _LATE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT)

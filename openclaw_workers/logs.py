@@ -1,6 +1,6 @@
 """Logging for every process: events with fields, in one line format, without secrets.
 
-Events are named `noun.past_participle` (`run.claimed`). `run_context` binds the fields in `CONTEXT_FIELDS` once
+Events are named `noun.past_participle` (`run.ended`). `run_context` binds the fields in `CONTEXT_FIELDS` once
 per run; they then appear on each line, including those of Celery, kombu and redis-py.
 """
 

@@ -19,7 +19,7 @@ from openclaw_workers.domain.schedule import (
     parse_every,
     parse_ms,
 )
-from openclaw_workers.errors import BadInput
+from openclaw_workers.errors import BadInput, FailureReason
 from openclaw_workers.field_docs import DocumentedModel
 
 HEARTBEAT = "heartbeat-"
@@ -30,8 +30,10 @@ MOST_FAILURES = 10
 """A job is paused after this many failures in a row."""
 RETRY_MS = (30_000, 60_000, 300_000)
 """How long after a failure that may pass a job is tried again."""
-TRANSIENT = frozenset({"rate_limit", "overloaded", "timeout", "network", "server_error", "unknown", "lost"})
-"""Reasons of failures that may pass."""
+TRANSIENT = frozenset(
+    {FailureReason.RATE_LIMIT, FailureReason.TIMEOUT, FailureReason.UNKNOWN, FailureReason.CUT, "lost"}
+)
+"""Why a run failed, where the next try may succeed; `lost`: its workers died."""
 _TARGET = re.compile(r"main|isolated|current|session:.+")
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 

@@ -27,12 +27,12 @@ def restored_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_events_and_foreign_lines_carry_the_run_they_belong_to(capsys: pytest.CaptureFixture[str]) -> None:
     setup_logging()
     with run_context(runId="r1", lane="main", parentRunId=None):
-        structlog.get_logger("ours").info("run.claimed", token="3:a")
+        structlog.get_logger("ours").info("run.ended", token="3:a")
         logging.getLogger("celery").warning("lost %s", "redis://:secret@host/0")
     structlog.get_logger("ours").debug("run.stepped")
 
     assert capsys.readouterr().err.splitlines() == [
-        "run.claimed token=3:a runId=r1 lane=main",
+        "run.ended token=3:a runId=r1 lane=main",
         "WARNING lost redis://:***@host/0 runId=r1 lane=main",
     ]
 

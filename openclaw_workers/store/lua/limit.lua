@@ -21,9 +21,9 @@
   Invariant
     A call has a place in all of its limits or in none. A run that waits for one limit takes nothing from runs that
     need only others, and stands in line only where it is held up. Nobody overtakes a run that came first and still
-    asks, except a run that already has a place. A place that nobody renews expires (`hold`). An owner that has lost
-    its run gives back nothing that the next owner has asked for. Times in the future, left by a clock step, hold
-    nobody up.
+    asks, except a run that already has a place. A place that nobody renews expires (`renew_reservation`). An owner
+    that has lost its run gives back nothing that the next owner has asked for. Times in the future, left by a clock
+    step, hold nobody up.
 ]]
 local now, since = now_ms(), now_us()
 

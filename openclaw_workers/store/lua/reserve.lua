@@ -17,8 +17,8 @@
 
   Invariant
     Spending exceeds a limit by at most one reservation: a call may begin if others have reserved nothing. Seconds
-    beyond the reserved ones count while the call lasts (`hold`). A run has one reservation in each budget; asking
-    again replaces it. The reservation of a dead owner expires (`hold`).
+    beyond the reserved ones count while the call lasts. A run has one reservation in each budget; asking again
+    replaces it. The reservation of a dead owner expires. `renew_reservation` does both.
 ]]
 local FIELDS = { "tokens", "cost", "calls", "seconds" }
 local unreadable = 0

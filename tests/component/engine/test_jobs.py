@@ -235,6 +235,22 @@ def test_a_failure_that_may_pass_is_tried_again_and_another_one_ends_a_single_jo
     assert over.state.next_at is None
 
 
+@pytest.mark.parametrize(("reason", "is_retried"), [("timeout", True), ("cut", True), ("auth", False)])
+def test_the_reason_of_a_failure_decides_whether_a_job_is_tried_again(
+    engine: EngineHarness, reason: str, is_retried: bool
+) -> None:
+    failing = json.dumps({"steps": [{"text": "half", "fail": reason}] * 9})
+    job = add(engine, at="1h", session_target="main", message=failing)
+    move(engine, job, 1)
+    fire(engine, job)
+    engine.work()
+    settle(engine)
+
+    stored = engine.stores.schedules.get(job.id)
+    assert stored is not None
+    assert (stored.state.next_at is not None, stored.state.paused == "") == (is_retried, is_retried)
+
+
 def test_only_the_tools_that_a_job_allows_are_there(engine: EngineHarness) -> None:
     job = add(engine, at="1h", session_target="main", tools_allow=("read",), light_context=True)
     move(engine, job, 1)
