@@ -152,7 +152,7 @@ class Moves:
         reply = run_script(
             self._redis,
             # The script serves every lease that is a single key, not only those of memory.
-            "memory_lease",
+            "lease",
             keys={"lease": self._keys.move_lease(move.id)},
             args={"token": token, "lease_ms": lease_ms},
         )

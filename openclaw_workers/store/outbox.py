@@ -193,7 +193,7 @@ class Outbox:
     def _settle(self, entry_id: str, verb: Literal["retry", "drop"]) -> None:
         reply = run_script(
             self._redis,
-            "outbox_settle",
+            "outbox_decide",
             keys={**self._box()},
             args={"id": entry_id, "verb": verb},
         )

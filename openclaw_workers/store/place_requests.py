@@ -18,7 +18,7 @@ WAIT_SECONDS = 1
 
 def take_lease(redis: Client, key: str, token: str, lease_ms: int) -> bool:
     """Take, renew or (with 0 milliseconds) give up a lease that is a single key. Says whether the caller holds it."""
-    answer = run_script(redis, "memory_lease", keys={"lease": key}, args={"token": token, "lease_ms": lease_ms})
+    answer = run_script(redis, "lease", keys={"lease": key}, args={"token": token, "lease_ms": lease_ms})
     return bool(answer[0] == "held")
 
 

@@ -172,7 +172,7 @@ class Reader:
             # answer.
             length, place, raws = run_script(
                 self._redis,
-                "page",
+                "transcript_page",
                 keys={"log": self._keys.log(key)},
                 args={
                     "first": start,

@@ -27,7 +27,9 @@ from typing import Any
 
 FOLDER = resources.files("openclaw_workers.store") / "lua"
 
-REFUSED_WHEN_FULL = frozenset({"accept", "begin", "channel_receive", "create_temporary", "spawn", "store_chunk"})
+REFUSED_WHEN_FULL = frozenset(
+    {"accept", "begin_session", "channel_receive", "create_temporary", "spawn", "store_chunk"}
+)
 """Scripts that bring new work. All others continue, end or clean up existing work, and must run in a full Redis too."""
 
 WRITE_ALTHOUGH_FULL = 'redis.call("DEL", KEYS[1] .. " nothing")'

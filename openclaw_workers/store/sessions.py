@@ -75,7 +75,7 @@ class Sessions:
         k = self._keys
         reply = run_script(
             self._redis,
-            "begin",
+            "begin_session",
             keys={**k.for_session(key, "row", "receipts"), **k.shared("sessions", "memory")},
             args={
                 "session": key,

@@ -267,7 +267,7 @@ class Tree:
         session, run = (str(each or "") for each in about)
         _, *settled = run_script(
             self._redis,
-            "block",
+            "block_batch",
             keys={
                 **k.for_session(session, "row", "ctl", "events"),
                 **k.shared("due", "outgoing"),
@@ -290,7 +290,7 @@ class Tree:
         return bool(
             run_script(
                 self._redis,
-                "retry",
+                "retry_announce",
                 keys={"due": k.due, "batch": k.batch(batch_id)},
                 args={
                     "id": batch_id,

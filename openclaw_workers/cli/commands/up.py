@@ -21,8 +21,9 @@ from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
+from openclaw_workers.cli.local.login_link import login_url
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan, require_answer
-from openclaw_workers.cli.local.started import login_url, look_at_start
+from openclaw_workers.cli.local.start_warnings import start_warnings
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.configured_models import configured_apis
 from openclaw_workers.config.host import find_host
@@ -205,7 +206,7 @@ def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
-    answering, (unsafe, refusals) = answering_model(loaded), look_at_start(loaded, runtime)
+    answering, (unsafe, refusals) = answering_model(loaded), start_warnings(loaded, runtime)
     login = login_url(loaded, runtime)
     bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
     if cli.json:

@@ -179,12 +179,12 @@ def store_upload(store: StoreHarness) -> None:
     Uploads(store.redis, store.keys).store(b"a", "upload")
 
 
-def memory_lease(store: StoreHarness) -> None:
+def lease_taken(store: StoreHarness) -> None:
     PlaceRequests(store.redis, store.keys).lease("place", "token", 60_000)
 
 
-def memory_lease_given_up(store: StoreHarness) -> None:
-    memory_lease(store)
+def lease_given_up(store: StoreHarness) -> None:
+    lease_taken(store)
     PlaceRequests(store.redis, store.keys).lease("place", "token", 0)
 
 
@@ -278,7 +278,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "outbox_sending": [outbox_sending],
     "outbox_record": [outbox_record(outcome) for outcome in PartOutcome],
     "outbox_renew": [outbox_renew, outbox_release],
-    "outbox_settle": [outbox_retry, outbox_drop],
+    "outbox_decide": [outbox_retry, outbox_drop],
     "store_chunk": [store_chunk, store_upload],
     "pairing_request": [pairing_request],
     "pairing_approve": [pairing_approve],
@@ -289,7 +289,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "channel_refuse": [channel_refuse],
     "bind_topic": [bind_topic],
     "login": [login],
-    "memory_lease": [memory_lease, memory_lease_given_up],
+    "lease": [lease_taken, lease_given_up],
     "memory_vectors": [memory_vectors],
     "job_put": [job_put],
     "job_pause": [job_pause],

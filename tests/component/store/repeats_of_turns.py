@@ -341,8 +341,8 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "patch_row": [patch_row],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
-    "page": [page],
-    "begin": [begin],
+    "transcript_page": [page],
+    "begin_session": [begin],
     "create_temporary": [create_temporary],
     "add_event": [add_event],
 }
