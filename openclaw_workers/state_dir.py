@@ -134,33 +134,22 @@ def _is_text(path: Path) -> bool:
     return True
 
 
-class StateLock:
-    """The lock that the one `ocw up` of a state directory holds; the kernel releases it when that process ends."""
+def lock_state_dir(state_dir: Path) -> int:
+    """Take the lock that the one `ocw up` of a state directory holds, and write our pid into its file.
 
-    def __init__(self, state_dir: Path) -> None:
-        self._path = state_dir / LOCK_FILE
-        self._fd: int | None = None
+    Returns the open file. The kernel releases the lock when this process ends, so that `ocw down` waits for that.
 
-    def acquire(self) -> None:
-        """Take the lock and write our pid into its file.
-
-        Raises:
-            ConflictError: another process holds the lock.
-        """
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        if not _flock(fd):
-            pid = os.read(fd, 32).decode(errors="replace").strip() or "unknown"
-            os.close(fd)
-            raise already_running(self._path.parent, pid)
-        os.ftruncate(fd, 0)
-        os.write(fd, f"{os.getpid()}\n".encode())
-        self._fd = fd
-
-    def release(self) -> None:
-        if self._fd is not None:
-            os.ftruncate(self._fd, 0)
-            os.close(self._fd)
-            self._fd = None
+    Raises:
+        ConflictError: another process holds the lock.
+    """
+    fd = os.open(state_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    if not _flock(fd):
+        pid = os.read(fd, 32).decode(errors="replace").strip() or "unknown"
+        os.close(fd)
+        raise already_running(state_dir, pid)
+    os.ftruncate(fd, 0)
+    os.write(fd, f"{os.getpid()}\n".encode())
+    return fd
 
 
 def already_running(state_dir: Path, pid: int | str) -> ConflictError:

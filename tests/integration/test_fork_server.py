@@ -103,12 +103,12 @@ def _lanes(ocw: Ocw) -> set[str]:
 
 def test_nothing_is_left_after_a_stop(ocw: Ocw) -> None:
     up = psutil.Process(ocw.runtime.pid)
-    everything = [up, *up.children(recursive=True)]
+    everything = {process: process.cmdline() for process in [up, *up.children(recursive=True)]}
     assert len(everything) >= 7
 
     assert ocw("down").returncode == 0
 
-    assert not any(is_alive(process) for process in everything)
+    assert [line for process, line in everything.items() if is_alive(process)] == []
 
 
 def test_the_fork_server_refuses_to_fork_what_forks_would_share(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from openclaw_workers.config.host import find_host
 from openclaw_workers.errors import BadInput, ConflictError, NotFound
 from openclaw_workers.state_dir import (
     Runtime,
-    StateLock,
+    lock_state_dir,
     prepare_state_dir,
     read_runtime,
     resolve_redis_url,
@@ -30,15 +30,14 @@ def resolve(state_dir: Path, **env: str) -> str:
 
 
 def test_the_address_comes_from_the_environment_then_the_file_then_the_running_up(tmp_path: Path) -> None:
-    lock = StateLock(tmp_path)
-    lock.acquire()
+    lock = lock_state_dir(tmp_path)
     write_runtime(tmp_path, RUNTIME)
     assert resolve(tmp_path) == RUNTIME.redis_url
 
     (tmp_path / "openclaw.yaml").write_text("redis: {url: 'redis://file/0'}\n")
     assert resolve(tmp_path) == "redis://file/0"
     assert resolve(tmp_path, REDIS_URL="redis://environment/0") == "redis://environment/0"
-    lock.release()
+    os.close(lock)
 
 
 def test_the_runtime_file_of_a_killed_up_is_ignored(tmp_path: Path) -> None:
@@ -52,13 +51,12 @@ def test_the_runtime_file_of_a_killed_up_is_ignored(tmp_path: Path) -> None:
 
 def test_only_one_process_holds_the_lock_and_its_pid_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)  # the second lock waits between its tries
-    lock = StateLock(tmp_path)
-    lock.acquire()
+    lock = lock_state_dir(tmp_path)
 
     assert running_pid(tmp_path) == os.getpid()
     with pytest.raises(ConflictError, match=f"pid {os.getpid()}"):
-        StateLock(tmp_path).acquire()
-    lock.release()
+        lock_state_dir(tmp_path)
+    os.close(lock)
     assert running_pid(tmp_path) is None
 
 
@@ -89,13 +87,12 @@ def test_another_users_up_is_not_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     def refuse(_pid: int, _signal: int) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
-    lock = StateLock(tmp_path)
-    lock.acquire()
+    lock = lock_state_dir(tmp_path)
     monkeypatch.setattr(os, "kill", refuse)
 
     with pytest.raises(BadInput, match="belongs to another user"):
         stop_running(tmp_path)
-    lock.release()
+    os.close(lock)
 
 
 @pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff")])

@@ -34,8 +34,8 @@ from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.engine.fleet_config import publish_if_none
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.state_dir import (
-    StateLock,
     already_running,
+    lock_state_dir,
     prepare_state_dir,
     read_runtime,
     refuse_foreign_runtime,
@@ -107,21 +107,17 @@ def up(
         _announce(cli, loaded, to_stop=typed("down", cli.host))
         return
     with _explained(state_dir):
-        lock = StateLock(state_dir)
-        lock.acquire()
-        try:
-            refuse_foreign_runtime(state_dir)
-            plan = _plan(
-                cli,
-                loaded,
-                concurrency or {},
-                with_flower=not no_flower,
-                with_ingress=not no_ingress,
-                forks=not apart and sys.platform == "linux",
-            )
-            _run(cli, loaded, plan, ready_fd)
-        finally:
-            lock.release()
+        lock_state_dir(state_dir)
+        refuse_foreign_runtime(state_dir)
+        plan = _plan(
+            cli,
+            loaded,
+            concurrency or {},
+            with_flower=not no_flower,
+            with_ingress=not no_ingress,
+            forks=not apart and sys.platform == "linux",
+        )
+        _run(cli, loaded, plan, ready_fd)
 
 
 @click.command()

@@ -43,6 +43,13 @@ def agent_workspace(engine: EngineHarness) -> Path:
 
 
 @pytest.mark.needs("bubblewrap")
+def test_a_command_in_a_sandbox_gets_no_secret(make_engine: MakeEngine) -> None:
+    engine = make_engine(sandboxed() | {"secrets": {"DEPLOY_KEY": {"value": "planted-1", "tools": ["exec"]}}})
+
+    assert "[0]" in use(engine, "exec", command='echo "[${#DEPLOY_KEY}]"')
+
+
+@pytest.mark.needs("bubblewrap")
 def test_commands_and_file_tools_share_the_workspace_of_the_sandbox(make_engine: MakeEngine) -> None:
     engine = make_engine(sandboxed())
     (agent_workspace(engine) / "private").write_text("secret")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from openclaw_workers.cli.commands import up
 from openclaw_workers.cli.main import run
-from openclaw_workers.state_dir import StateLock
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +50,10 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.Ca
 def test_the_hint_does_not_move_away_the_lock_of_another_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(lock: StateLock) -> None:
+    def refuse(_state_dir: Path) -> int:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path / "up.lock"))
 
-    monkeypatch.setattr(StateLock, "acquire", refuse)
+    monkeypatch.setattr(up, "lock_state_dir", refuse)
 
     assert run(["--state-dir", str(tmp_path), "up"]) == 2
     error = capsys.readouterr().err
