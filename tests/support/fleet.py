@@ -293,11 +293,18 @@ class Fleet:
         )
 
     def tell_workers(self, command: str, **arguments: Any) -> list[Any]:
-        """Send a remote control command, as Flower and `celery control` do; returns the reply of each worker."""
-        replies = self._app.control.broadcast(
-            command, arguments=arguments, reply=True, timeout=10, limit=len(self.workers)
-        )
+        """Send a remote control command, as Flower and `celery control` do; returns the reply of each worker.
+
+        A worker subscribes to commands a moment after it says that it is ready.
+        """
+        running = [worker for worker in self.workers if worker.is_running()]
+        eventually(lambda: self._listeners() >= len(running), within=30)
+        replies = self._app.control.broadcast(command, arguments=arguments, reply=True, timeout=10, limit=len(running))
         return [answer for reply in replies or [] for answer in reply.values()]
+
+    def _listeners(self) -> int:
+        """How many processes are subscribed to remote control commands."""
+        return sum(int(client["psub"]) > 0 for client in self.stores.redis.client_list())
 
     @property
     def celery(self) -> Celery:
