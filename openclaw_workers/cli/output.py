@@ -72,6 +72,8 @@ def exit_code(error: OpenClawError) -> Exit:
 class Seconds(click.FloatRange):
     """A finite number of seconds."""
 
+    name = "number of seconds"
+
     def __init__(self) -> None:
         # Ten years; more would overflow later calculations.
         super().__init__(0, 10 * 366 * 86_400)
@@ -83,7 +85,18 @@ class Seconds(click.FloatRange):
         return float(seconds)
 
 
-COUNT = click.IntRange(1, 10**9)
+class WholeNumber(click.IntRange):
+    name = "whole number"  # errors say it; click's own name is "integer range"
+
+
+class Dollars(click.FloatRange):
+    name = "amount in dollars"
+
+    def __init__(self) -> None:
+        super().__init__(0, 1_000_000)
+
+
+COUNT = WholeNumber(1, 10**9)
 """A positive count that Redis and Python's itertools accept."""
 
 

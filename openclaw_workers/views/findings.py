@@ -47,7 +47,8 @@ def worker_findings(status: Answer) -> Iterator[Finding]:
         if not lane["workers"]:
             yield Finding("lanes", "error", f"no worker serves lane {name}", f"ocw up, or ocw worker --lane {name}")
         elif there and all(each["draining"] or each["refusal"] for each in there):
-            fix = "ocw status says why; ocw undrain HOST, or what is named below"
+            drained = sorted({each["host"] for each in there if each["draining"]})
+            fix = ", ".join(f"ocw undrain {host}" for host in drained) or "what is named below"
             yield Finding("lanes", "error", f"all workers of lane {name} are drained or take no turns", fix)
         elif oldest > OLD_QUEUE_MS:
             yield Finding(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import COUNT, Seconds, json_option, not_empty
+from openclaw_workers.cli.output import COUNT, Seconds, WholeNumber, json_option, not_empty
 from openclaw_workers.domain.limits import WEEK_SECONDS
 
 
@@ -37,9 +37,7 @@ the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and 
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
 @click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
 @click.option("--context-tokens", type=COUNT, metavar="N", help="Largest context for this turn.")
-@click.option(
-    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Longest time for this turn."
-)
+@click.option("--run-timeout", type=WholeNumber(1, WEEK_SECONDS), metavar="SECONDS", help="Longest time for this turn.")
 @click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
 @click.option(
     "--file",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.output import WholeNumber, echo_json, json_option
 from openclaw_workers.cli.render.text import age
 
 
@@ -74,7 +74,7 @@ Examples:
   ocw config rollback 3
 """
 )
-@click.argument("version", required=False, type=click.IntRange(1))
+@click.argument("version", required=False, type=WholeNumber(1))
 @json_option
 @pass_cli
 def rollback(cli: CliContext, version: int | None) -> None:

@@ -9,7 +9,7 @@ import click
 from pydantic import ValidationError
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import json_option
+from openclaw_workers.cli.output import WholeNumber, json_option
 from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.host import find_host
 from openclaw_workers.config.loader import Loaded
@@ -21,7 +21,7 @@ from openclaw_workers.process_title import set_title
 
 @click.command(epilog="Example: ocw ingress --port 8080")
 @click.option("--bind", metavar="loopback|lan|ADDRESS", help="Where it listens; default: gateway.bind.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Default: gateway.port; 0 takes a free one.")
+@click.option("--port", type=WholeNumber(0, 65_535), help="Default: gateway.port; 0 takes a free one.")
 @json_option
 @pass_cli
 def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:

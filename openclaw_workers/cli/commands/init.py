@@ -10,7 +10,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.invocation import typed
-from openclaw_workers.cli.output import Exit, echo_json, json_option, leave
+from openclaw_workers.cli.output import Dollars, Exit, echo_json, json_option, leave
 from openclaw_workers.cli.setup import first_steps
 from openclaw_workers.cli.setup.answers import PROVIDERS, SetupAnswers
 from openclaw_workers.cli.setup.files import (
@@ -47,7 +47,7 @@ or taken from ANTHROPIC_API_KEY, OPENAI_API_KEY or TELEGRAM_BOT_TOKEN.
 @click.option("--model", metavar="NAME", help="Which model answers.")
 @click.option(
     "--daily-limit",
-    type=click.FloatRange(0, 1_000_000),
+    type=Dollars(),
     metavar="DOLLARS",
     help="Stop calling models after this many dollars a day; 0: no limit; default: 5.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.output import WholeNumber, echo_json, json_option
 from openclaw_workers.cli.render.text import cost_of_calls, span, table
 from openclaw_workers.domain.ledger import Dimension
 from openclaw_workers.store.llm.ledger import KEPT_DAYS
@@ -27,7 +27,7 @@ Days are UTC days. Failed calls and calls of workers that died count too, becaus
 )
 @click.option("--by", type=click.Choice(get_args(Dimension)), default="model", show_default=True, help="Group by this.")
 @click.option(
-    "--days", type=click.IntRange(1, KEPT_DAYS), default=7, show_default=True, help="How far back, today included."
+    "--days", type=WholeNumber(1, KEPT_DAYS), default=7, show_default=True, help="How far back, today included."
 )
 @json_option
 @pass_cli

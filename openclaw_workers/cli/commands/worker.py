@@ -8,7 +8,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.local.celery_argv import celery_argv
-from openclaw_workers.cli.output import json_option
+from openclaw_workers.cli.output import WholeNumber, json_option
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.engine.fleet_config import WITHOUT_SECRETS_VARIABLE
 
@@ -38,7 +38,7 @@ def pass_on_without(names: tuple[str, ...]) -> None:
     required=True,
     help="Lane to serve: main (turns), subagent, or service (announces, prompts, memory).",
 )
-@click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
+@click.option("--concurrency", type=WholeNumber(1), help="Turns at a time; default: the lane's setting.")
 @click.option(
     "--pool",
     type=click.Choice(["threads", "prefork"]),

@@ -11,6 +11,7 @@ from typing import TypeVar
 import click
 
 from openclaw_workers.cli.keyboard import read_stdin
+from openclaw_workers.cli.output import Dollars
 from openclaw_workers.cli.setup.answers import (
     DAILY_LIMIT,
     OFFLINE,
@@ -103,10 +104,9 @@ class Questions:
             return None
         if not self._given.asks:
             return DAILY_LIMIT
-        limits = click.FloatRange(0, 1_000_000)
         question = "Stop calling models after this many dollars a day (0: no limit)"
         # 0 means no limit here, but no calls at all in the configuration.
-        return float(click.prompt(question, type=limits, default=DAILY_LIMIT, err=True)) or None
+        return float(click.prompt(question, type=Dollars(), default=DAILY_LIMIT, err=True)) or None
 
     def _telegram(self) -> str | None:
         if self._given.telegram_token_file is not None:

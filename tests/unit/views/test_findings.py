@@ -119,6 +119,11 @@ def test_a_lane_whose_workers_take_no_turns_is_no_lane_that_works(change: dict[s
     assert bad(list(worker_findings({**STATUS, "workers": [WORKER | change, WORKER]}))) == []
 
 
+def test_a_drained_lane_comes_with_the_command_that_undrains_its_host() -> None:
+    (found,) = [each for each in worker_findings({**STATUS, "workers": [WORKER | {"draining": True}]}) if each.fix]
+    assert found.fix == "ocw undrain h"
+
+
 def test_workers_of_two_versions_are_named() -> None:
     workers = [WORKER, {**WORKER, "host": "g", "codeVersion": "0.2.0"}, {**WORKER, "alive": False, "codeVersion": "0"}]
     (found,) = drift_findings({**STATUS, "configuration": {"version": 4}, "workers": workers})
