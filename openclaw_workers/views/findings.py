@@ -39,14 +39,23 @@ def redis_findings(status: Answer) -> Iterator[Finding]:
         yield Finding("redis", "ok", "Redis answers, and its settings keep accepted messages")
 
 
+def takes_turns(status: Answer, lane: str) -> bool:
+    """Whether any worker takes turns of the lane now."""
+    return any(not each["draining"] and not each["refusal"] for each in _alive(status, lane))
+
+
+def _alive(status: Answer, lane: str) -> list[Answer]:
+    return [each for each in status["workers"] if each["alive"] and lane in each["lane"].split(",")]
+
+
 def worker_findings(status: Answer) -> Iterator[Finding]:
     for lane in status["lanes"]:
         name, since = lane["lane"], lane["oldestWaitingAt"]
         oldest = status["at"] - since if since else 0
-        there = [each for each in status["workers"] if each["alive"] and name in each["lane"].split(",")]
+        there = _alive(status, name)
         if not lane["workers"]:
             yield Finding("lanes", "error", f"no worker serves lane {name}", f"ocw up, or ocw worker --lane {name}")
-        elif there and all(each["draining"] or each["refusal"] for each in there):
+        elif there and not takes_turns(status, name):
             drained = sorted({each["host"] for each in there if each["draining"]})
             fix = ", ".join(f"ocw undrain {host}" for host in drained) or "what is named below"
             yield Finding("lanes", "error", f"all workers of lane {name} are drained or take no turns", fix)

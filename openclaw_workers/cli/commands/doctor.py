@@ -30,6 +30,7 @@ from openclaw_workers.views.findings import (
     machine_findings,
     place_findings,
     redis_findings,
+    takes_turns,
     worker_findings,
 )
 
@@ -83,8 +84,7 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     yield from damage_findings(backend.damaged())
     machine = backend.machine()
     yield from machine_findings(machine["freeBytes"], machine["stateDir"], machine["clockAheadMs"])
-    has_workers = all(lane["workers"] for lane in status["lanes"] if lane["lane"] == "main")
-    if probe and has_workers:
+    if probe and takes_turns(status, "main"):
         for model in models["models"]:
             if model["agents"] and model["hasKey"]:
                 yield _probe(cli, model["model"], model["agents"][0])
